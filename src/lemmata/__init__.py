@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from lemmata.lab.simulation import Simulation, Variable, host_piece, piece, simulation, stream
     from lemmata.lab.sweep import sweep
     from lemmata.lab.tables import Table
-    from lemmata.lab.theory import Experiment, Preset, Theory, experiment
+    from lemmata.lab.theory import Experiment, Preset, Theory, asking, experiment
     from lemmata.lab.thresholds import find_threshold
     from lemmata.lab.trained import Trained, trained
     from lemmata.lab.training import RUN, Run, descent, loop, record_steps, without_repeats
@@ -73,7 +73,7 @@ _ROOMS = {
     "simulation": "Simulation Variable host_piece piece simulation stream",
     "sweep": "sweep",
     "tables": "Table",
-    "theory": "Experiment Preset Theory experiment",
+    "theory": "Experiment Preset Theory asking experiment",
     "thresholds": "find_threshold",
     "trained": "Trained trained",
     "training": "RUN Run descent loop record_steps without_repeats",
@@ -117,6 +117,7 @@ __all__ = [
     "Verdict",
     "all_of",
     "array",
+    "asking",
     "at",
     "at_end",
     "at_least",

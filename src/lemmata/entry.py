@@ -10,10 +10,14 @@ from typing import Any
 CODES = {signal.SIGINT: 130, signal.SIGTERM: 143}
 
 
+_known = "nothing had begun"
+"""What there is to say where a signal ends the process by itself: at first, and when the command is over."""
+
+
 def leave(number: int, frame: Any) -> None:
-    """End the process at once: nothing has begun."""
+    """End the process at once: nothing has begun, or everything is done."""
     try:
-        os.write(2, b"interrupted; nothing had begun\n")
+        os.write(2, f"interrupted; {_known}\n".encode())
     finally:
         os._exit(CODES[signal.Signals(number)])
 
@@ -35,4 +39,8 @@ def main() -> None:
     occupy_streams()
     from lemmata.cli import main as run
 
-    run()
+    try:
+        run()
+    finally:
+        global _known
+        _known = "everything was done"

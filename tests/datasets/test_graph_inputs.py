@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import networkx as nx
 import numpy as np
 import pytest
+from scipy import sparse
 
 from lemmata.datasets import graphs
 from lemmata.datasets.graphs.graph import classes_of
@@ -110,6 +111,8 @@ def test_graphs_of_pytorch_geometric_are_read_from_their_tensors() -> None:
     assert graph.edges.tolist() == EDGES
     assert graph.labels.tolist() == [0, 1, 1, 0]
     assert graph.features.tolist() == FEATURES.tolist()
+    data.x = sparse.csr_matrix(FEATURES)
+    assert graphs.from_any(data)[0].features.toarray().tolist() == FEATURES.tolist()
 
 
 def test_mappings_are_read_and_anything_else_is_refused_in_one_sentence() -> None:
@@ -131,3 +134,7 @@ def test_a_known_name_is_looked_for_where_the_user_keeps_data(tmp_path: Path, mo
     assert files == [folder / "texas.npz"]
     with pytest.raises(UserError, match="There is no graph cora"):
         graphs.from_any("cora")
+    with pytest.raises(UserError, match="There is no graph 'corra'; did you mean 'cora'"):
+        graphs.from_any("corra")
+    with pytest.raises(UserError, match="There is no graph at elsewhere"):
+        graphs.from_any("elsewhere")

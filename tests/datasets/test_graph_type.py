@@ -55,6 +55,11 @@ def test_an_adjacency_that_is_not_simple_is_refused_unless_symmetrized(adjacency
     assert graphs.from_arrays(adjacency, None, [0, 1], symmetrize=True).edges.tolist() == [[0, 1]]
 
 
+def test_an_adjacency_with_nan_is_refused() -> None:
+    with pytest.raises(UserError, match="finite"):
+        graphs.from_arrays([[0, np.nan], [np.nan, 0]], None, [0, 1])
+
+
 def test_a_stored_zero_is_no_edge() -> None:
     adjacency = sparse.csr_matrix(([1.0, 1.0, 0.0], ([0, 1, 0], [1, 0, 2])), shape=(3, 3))
     assert graphs.from_arrays(adjacency, None, [0, 1, 1]).edges.tolist() == [[0, 1]]

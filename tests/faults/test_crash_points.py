@@ -39,6 +39,7 @@ CASES: dict[str, tuple[Callable[[Theory], Said], list[str] | None]] = {
 """Commands, and what is missing in the results that there are before; None: there are none."""
 
 
+@pytest.mark.filterwarnings("error::zarr.errors.ZarrUserWarning")
 @pytest.mark.parametrize("fault", ["kill", "full", "error"])
 @pytest.mark.parametrize("case", CASES)
 def test_wherever_the_disk_fails_the_same_command_goes_on(

@@ -178,6 +178,25 @@ def taken(code: types.CodeType, names: dict[str, Any]) -> Iterator[Any]:
             value = None
 
 
+def called_by(thing: Any) -> tuple[set[Path], list[Any]]:
+    """The file of the package that a function lies in, and what it can call."""
+    if isinstance(thing, types.FunctionType):
+        file = Path(inspect.unwrap(thing).__code__.co_filename)
+        if not file.is_relative_to(SOURCE):
+            return set(), []
+        cells = [cell.cell_contents for cell in thing.__closure__ or () if _is_filled(cell)]
+        return {file.relative_to(SOURCE)}, [*taken(thing.__code__, thing.__globals__), *cells]
+    if not isinstance(thing, types.ModuleType) and (callable(thing) or isinstance(thing, (Derivation, property))):
+        module = getattr(thing, "__module__", "") or ""
+        if module.startswith("lemmata") or not inspect.isclass(thing):
+            return set(), list(functions_of(thing))
+    return set(), []
+
+
+_called: dict[int, tuple[Any, set[Path], list[Any]]] = {}
+"""By the identity of a thing, the thing itself, which so stays alive, and what `called_by` gives of it."""
+
+
 def executed(*begin: Any) -> set[Path]:
     """The files of the package whose functions these can call: seen from the living objects, not from imports."""
     seen: set[int] = set()
@@ -188,16 +207,11 @@ def executed(*begin: Any) -> set[Path]:
         if id(thing) in seen:
             continue
         seen.add(id(thing))
-        if isinstance(thing, types.FunctionType):
-            file = Path(inspect.unwrap(thing).__code__.co_filename)
-            if file.is_relative_to(SOURCE):
-                files.add(file.relative_to(SOURCE))
-                left += taken(thing.__code__, thing.__globals__)
-                left += [cell.cell_contents for cell in thing.__closure__ or () if _is_filled(cell)]
-        elif not isinstance(thing, types.ModuleType) and (callable(thing) or isinstance(thing, (Derivation, property))):
-            module = getattr(thing, "__module__", "") or ""
-            if module.startswith("lemmata") or not inspect.isclass(thing):
-                left += list(functions_of(thing))
+        if id(thing) not in _called:
+            _called[id(thing)] = thing, *called_by(thing)
+        _, mine, more = _called[id(thing)]
+        files |= mine
+        left += more
     return files
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -26,6 +27,16 @@ CLAIMS = {
     "evidence has a typo": ((HEIGHT, "return data.heigth"), "has no attribute 'heigth' (toy.py:{})"),
     "evidence is a text": ((HEIGHT, 'return "x"'), "the evidence height gives 'x', no values (toy.py:{evidence})"),
     "evidence is nothing": ((HEIGHT, "pass"), "the evidence height gives None, no values (toy.py:{evidence})"),
+    "evidence exits": ((HEIGHT, "sys.exit('over')"), "SystemExit: over (toy.py:{})"),
+    "evidence interrupts": ((HEIGHT, "raise KeyboardInterrupt"), "KeyboardInterrupt: no message (toy.py:{})"),
+    "evidence is complex": (
+        (HEIGHT, "return data.height.sel(slope=slope, drop=True) * 1j"),
+        "the evidence height gives values of type complex64, no real numbers (toy.py:{evidence})",
+    ),
+    "evidence changes numbers": (
+        (HEIGHT, "data.height.values[:] = 9; " + HEIGHT),
+        "ValueError: assignment destination is read-only (toy.py:{})",
+    ),
     "a judge raises": (
         (C1, 'claim("c1-high", high, lambda evidence: 1 / 0, low)'),
         "ZeroDivisionError: division by zero (toy.py:{})",
@@ -52,15 +63,21 @@ def test_a_claim_in_error_is_inconclusive_and_the_others_go_on(mistake: str, lem
 
 RUNS = {
     "raises": ((RETURN, 'raise ValueError("sim \\x1b[31mboom")'), "ValueError: sim  [31mboom (toy.py:{})"),
+    "raises our own error": ((RETURN, 'raise lm.UserError("boom")'), "UserError: boom (toy.py:{})"),
+    "asks for what there is not": ((RETURN, "setting.replace(slop=1)"), "UserError: There is no field 'slop'"),
     "raises in one cell": ((RETURN, "1 / (setting.slope - 2); " + RETURN), "slope=2, seed block 0: ZeroDivisionError"),
-    "is NaN": ((RETURN, 'return {"height": np.float64("nan")}'), "height is NaN"),
+    "interrupts": ((RETURN, "raise KeyboardInterrupt"), "KeyboardInterrupt: no message (toy.py:{})"),
+    "is NaN": ((RETURN, 'return {"height": np.float64("nan")}'), "height is NaN (toy.py:{simulation})"),
     "returns more": ((RETURN, RETURN[:-1] + ', "zzz": np.float64(0)}'), "undeclared variables: zzz"),
     "returns a text": (
         (RETURN, 'return {"height": "x"}'),
         "height = 'x', which is not floating point (toy.py:{simulation})",
     ),
     "returns nothing": ((RETURN, "return None"), "returned None, no dictionary of arrays (toy.py:{simulation})"),
-    "has another shape": ((RETURN, 'return {"height": np.zeros(2)}'), "has shape (2,), its dimensions are ()"),
+    "has another shape": (
+        (RETURN, 'return {"height": np.zeros(2)}'),
+        "has shape (2,), its dimensions are () (toy.py:{simulation})",
+    ),
     "exits": ((RETURN, 'sys.exit("over")'), "SystemExit: over (toy.py:{})"),
 }
 
@@ -140,6 +157,10 @@ LOADS = {
     ),
     "has an empty name": (THEORY.replace(CARD_NAME, '"name": ""'), "'' is not allowed as a name"),
     "is called like one of ours": (THEORY.replace(CARD_NAME, '"name": "vit"'), "choose another name"),
+    "has a name that no folder can have": (
+        THEORY.replace(CARD_NAME, f'"name": "{"x" * 101}"'),
+        "not longer than 100",
+    ),
     "has an experiment outside": (
         THEORY.replace('"e1-line"', '"../e1"'),
         "'../e1' is not allowed as a name of experiments",
@@ -149,6 +170,19 @@ LOADS = {
         THEORY.replace('"title": "A toy", ', ""),
         f"lacks title. (toy.py:{line_of(THEORY, 'theory = lm.Theory(')})",
     ),
+    "has a reference that is no text": (
+        THEORY.replace('"Theorem 1", "bound"', '1, "bound"'),
+        "claim c1-high is 1, no text",
+    ),
+    "has a case that is no text": (
+        THEORY.replace('lm.Control("the low slope", slope', "lm.Control(5, slope"),
+        "is 5, no",
+    ),
+    "has a title that is no text": (
+        THEORY.replace('"title": "A toy"', '"title": None'),
+        "title on the card is None, no",
+    ),
+    "has no seeds": (THEORY.replace('{"slope": slopes}, 3', '{"slope": slopes}, 0'), "seeds = 0 is not allowed"),
     "has no judge": (THEORY.replace("high, lm.at_least(4.0)", 'high, "within"'), "no judge"),
     "has an unknown kind": (
         THEORY.replace('"Theorem 1", "bound"', '"Theorem 1", "limt"'),
@@ -188,6 +222,58 @@ def test_what_is_declared_and_not_returned_is_told(lemmata: Lemmata) -> None:
     done = lemmata("run", "toy.py/e1-line", "--preset", "smoke", "--out", "out")
     assert done.code == 0
     assert "e1-line: depth is declared, and simulate does not return it." in done.sentences
+
+
+def test_what_one_evidence_does_with_its_data_is_not_seen_by_another(lemmata: Lemmata) -> None:
+    """Nor by the control of its own claim; and a figure draws a copy."""
+    Path("toy.py").write_text(THEORY)
+    right = lemmata("verify", "toy.py", "--preset", "smoke", "--json", "--out", "right").json
+    text = THEORY.replace(HEIGHT, f"data['height'] = 0 * data.height if factor < 0 else data.height; {HEIGHT}")
+    text = text.replace("height(0.5), lm.within(5.0, 7.0", "height(0.5, -1.0), lm.within(5.0, 7.0")
+    text = text.replace("    return Figure(", "    data.height.values[:] = -1\n    return Figure(")
+    Path("toy.py").write_text(text)
+    found = lemmata("verify", "toy.py", "--preset", "smoke", "--json", "--out", "out").json
+    numbers = [{row["claim"]: row["measured"] for row in rows if row["claim"] != "c2-range"} for rows in (right, found)]
+    assert numbers[0] == numbers[1]
+
+
+def test_what_a_theory_prints_is_no_result(lemmata: Lemmata) -> None:
+    text = THEORY.replace(HEIGHT, f"print('from evidence'); {HEIGHT}")
+    text = text.replace(
+        "    def warnings",
+        "    def refusals(self, given):\n        print('a rule')\n        return []\n\n    def warnings",
+    )
+    Path("toy.py").write_text("print('loaded')\n" + text)
+    done = lemmata("verify", "toy.py", "--preset", "smoke", "--json", "--out", "out")
+    assert len(done.json) == 4
+    assert {"loaded", "a rule", "from evidence"} <= set(done.sentences)
+    assert lemmata("run", "toy.py/e1-line", "--preset", "smoke", "--json", "--out", "out").json["failed"] == 0
+    assert lemmata("bound", "toy.py/samples", "--json").json["value"] == 20
+    assert lemmata("show", "toy.py", "--json").json["name"] == "toy"
+
+
+@pytest.mark.parametrize("mistake", ["sys.exit(3)", "raise KeyboardInterrupt"])
+def test_a_figure_that_exits_is_said_and_the_default_one_is_drawn(mistake: str, lemmata: Lemmata) -> None:
+    Path("toy.py").write_text(THEORY.replace("    return Figure(figsize=(1, 1))", f"    {mistake}"))
+    done = lemmata("run", "toy.py/e1-line", "--preset", "smoke", "--out", "out")
+    assert done.code == 0
+    assert any("its own figure could not be drawn" in line and "toy.py:" in line for line in done.sentences)
+    assert Path("out/toy/e1-line/figure.png").exists()
+
+
+def test_control_characters_of_names_and_texts_reach_no_terminal(
+    lemmata: Lemmata, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = THEORY.replace("The statement of", "\\x1b]0;title\\x07The \\x1b[2J statement \\x9b31m of")
+    Path("toy.py").write_text(text.replace('"A toy"', '"A \\x1b[2Jtoy"'))
+    for forced in ("", "1"):
+        if forced:
+            monkeypatch.setenv("FORCE_COLOR", forced)
+        for arguments in (("verify", "toy.py", "--preset", "smoke", "--out", "out"), ("show", "toy.py")):
+            done = lemmata(*arguments)
+            assert "statement" in done.out or arguments[0] == "show"
+            left = re.sub(r"\x1b\[[\d;]*m", "", done.out) if forced else done.out
+            assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]", left)
 
 
 def test_a_figure_in_error_is_said_and_the_default_one_is_drawn(lemmata: Lemmata) -> None:

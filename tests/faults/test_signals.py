@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
+import select
 import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
 
+import psutil
 import pytest
+from command import Lemmata
 from toys import THEORY
 
 LINE = [sys.executable, "-c", "from lemmata.entry import main; main()"]
@@ -77,6 +81,152 @@ def test_a_closed_pipe_ends_the_command_quietly(arguments: tuple[str, ...]) -> N
     _, err = process.communicate(timeout=120)
     assert process.returncode == 0, err
     assert "Traceback" not in err
+
+
+WAITING = """
+import time
+from pathlib import Path
+import numpy as np
+import lemmata as lm
+from matplotlib.figure import Figure
+
+
+class Setting(lm.Setting):
+    seconds: float = lm.number(0.0, "t", "seconds that a run waits", low=0)
+    lines: int = lm.number(0, "n", "long lines that it prints", low=0, integer=True)
+
+
+@lm.simulation(lm.Variable("height", (), "h", "height"), host=True)
+def simulate(setting, seed):
+    if setting.lines or (setting.seconds and seed):
+        Path("began").touch()
+    for _ in range(setting.lines):
+        print("x" * 1000, flush=True)
+    time.sleep(setting.seconds if seed else 0)
+    return {"height": np.float64(1 + 0.01 * seed)}
+
+
+def experiment(name, **fields):
+    presets = {"smoke": lm.Preset(Setting(**fields), {}, 4)}
+    return lm.Experiment(name, "?", "(1)", simulate, presets, lambda data: Figure(figsize=(1, 1)))
+
+
+@lm.evidence("short")
+def short(data, factor=1.0):
+    "The height."
+    return factor * data.height
+
+
+@lm.evidence("long")
+def long(data, factor=1.0):
+    "The height."
+    return factor * data.height
+
+
+def claim(name, evidence):
+    made = lm.Claim(name, "(1)", "bound").states("It is high.")
+    return made.judged(evidence, lm.at_least(0.5), lm.Control("nothing", factor=0.0))
+
+
+CARD = {"name": "wait", "title": "T", "authors": "A.", "question": "?", "answer": "!", "headlines": []}
+EXPERIMENTS = [experiment("short"), experiment("long", seconds=60.0), experiment("talk", lines=1000)]
+theory = lm.Theory(CARD, Setting, simulate, EXPERIMENTS, [claim("c1", short()), claim("c2", long())])
+"""
+SOON = 30.0
+"""Seconds that are less than a run takes, and more than a loaded machine needs to end a command that ends at once."""
+
+
+def wait_until_begun() -> None:
+    deadline = time.monotonic() + 120
+    while not Path("began").exists():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def test_a_reader_that_goes_away_ends_the_command_while_it_computes(lemmata: Lemmata) -> None:
+    """`lemmata verify | head -1`: not when the next row is there to be written, but now."""
+    Path("wait.py").write_text(WAITING)
+    assert lemmata("run", "wait.py/short", "--preset", "smoke", "--out", "out").code == 0
+    reader, writer = os.pipe()
+    process = start("verify", "wait.py", "--preset", "smoke", "--out", "out", stdout=writer)
+    os.close(writer)
+    assert os.read(reader, 3) == b"1/2"
+    wait_until_begun()
+    os.close(reader)
+    began = time.monotonic()
+    _, err = process.communicate(timeout=120)
+    assert time.monotonic() - began < SOON
+    assert (process.returncode, err) == (0, "")
+    assert [row["claim"] for row in json.loads(Path("out/verdicts.json").read_text())] == ["c1"]
+
+
+@pytest.mark.parametrize("moment", ["when it is started", "when it computes"])
+def test_no_worker_outlives_the_command_nor_is_started_when_it_ends(moment: str) -> None:
+    """Whatever the command has started holds the pipe of stderr, which ends with the last of them."""
+    Path("wait.py").write_text(WAITING)
+    process = start("run", "wait.py/long", "--preset", "smoke", "--out", "out", "--engine", "processes:1")
+    if moment == "when it computes":
+        wait_until_begun()
+    while not psutil.Process(process.pid).children():
+        time.sleep(0.02)
+    assert process.stderr
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(60) == 143
+    hung_up = select.poll()
+    hung_up.register(process.stderr.fileno(), 0)
+    assert hung_up.poll(2000), "somebody still has it open"
+
+
+def test_a_pipe_that_is_full_keeps_nobody_from_leaving() -> None:
+    """Nobody reads what is said on stderr: the sentence of leaving waits behind it."""
+    Path("wait.py").write_text(WAITING)
+    process = start("run", "wait.py/talk", "--preset", "smoke")
+    wait_until_begun()
+    time.sleep(0.5)
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(SOON) == 143
+    assert process.stdout
+    assert process.stderr
+    process.stdout.close()
+    process.stderr.close()
+
+
+@pytest.mark.parametrize("engine", ["local", "processes:1"])
+def test_a_reader_of_stderr_that_goes_away_costs_no_result(engine: str) -> None:
+    Path("wait.py").write_text(WAITING)
+    reader, writer = os.pipe()
+    os.close(reader)
+    process = start("run", "wait.py/talk", "--preset", "smoke", "--json", "--engine", engine, stderr=writer)
+    os.close(writer)
+    out, _ = process.communicate(timeout=300)
+    assert process.returncode == 0
+    assert json.loads(out)["failed"] == 0
+
+
+def test_a_signal_that_comes_while_the_handlers_change_is_not_lost() -> None:
+    """One is sent from within every call that puts a handler in place or takes it away."""
+    code = """
+import os, signal, sys
+from lemmata.lab.interrupts import leaving_on_signals
+put, calls = signal.signal, 0
+def put_and_send(number, handler):
+    global calls
+    before = put(number, handler)
+    calls += 1
+    if calls == int(sys.argv[1]):
+        os.kill(os.getpid(), signal.SIGTERM)
+    return before
+signal.signal(signal.SIGTERM, lambda *_: os._exit(143))
+signal.signal = put_and_send
+with leaving_on_signals():
+    pass
+import time
+time.sleep(3)
+print(calls)
+"""
+    for which in range(1, 5):
+        done = subprocess.run([sys.executable, "-c", code, str(which)], capture_output=True, text=True, timeout=60)
+        assert done.returncode == 143, (which, done)
 
 
 def test_closed_streams_are_no_error_and_no_file_takes_their_place() -> None:

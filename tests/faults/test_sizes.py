@@ -53,6 +53,27 @@ def test_a_size_that_no_machine_has_is_refused_with_the_numbers_and_the_field(va
     assert not Path("results").exists(), "nothing was made"
 
 
+def test_work_on_the_host_that_does_not_fit_is_refused_with_its_numbers(
+    lemmata: Lemmata, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing is known of it beforehand; the first thing that is tried says so."""
+    from lemmata.theories.group_imbalance import data
+
+    monkeypatch.setattr(data, "np", TooSmall())
+    done = lemmata("run", "group_imbalance/f43a-mean", "--preset", "smoke", "--set", "dimension=100")
+    assert (done.code, len(done.sentences)) == (2, 1), done.err
+    assert done.err.startswith("No cell fits into memory; first, at ")
+    assert "Unable to allocate 74.5 GiB" in done.err
+    assert not list(Path().rglob("data.zarr"))
+
+
+class TooSmall:
+    """NumPy on a machine without memory."""
+
+    def __getattr__(self, name: str) -> object:
+        raise MemoryError("Unable to allocate 74.5 GiB for an array")
+
+
 def test_seeds_without_end_are_refused_at_once(lemmata: Lemmata, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(devices, "memory", lambda kind="": 2**30)
     assert "--seeds 1000000000000 is not allowed" in lemmata("run", "toy.py/e1", "--seeds", str(10**12)).err

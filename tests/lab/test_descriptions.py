@@ -42,10 +42,11 @@ def test_a_changed_source_makes_it_anew_and_only_the_new_one_is_kept(monkeypatch
     assert len(list(first.parent.glob("icl-*.json"))) == 1
 
 
-def test_a_damaged_one_is_made_again():
+@pytest.mark.parametrize("content", [b"{", b"", b"\xff\xfe", b"null", b"[1]", b"[" * 10_000])
+def test_a_damaged_one_is_made_again(content):
     descriptions.description("icl")
     path = descriptions._path("icl")
-    path.write_text("{")
+    path.write_bytes(content)
     assert descriptions.description("icl")["name"] == "icl"
     assert json.loads(path.read_text())["name"] == "icl"
 

@@ -53,6 +53,11 @@ def interrupted(data: xr.Dataset, sign: float = 1.0) -> Any:
     raise KeyboardInterrupt
 
 
+@lm.evidence("e1")
+def named_slope(data: xr.Dataset, sign: float = 1.0) -> Any:
+    return lm.Estimate(*[sign * json.loads(data.attrs["setting"])["slope"]] * 3)
+
+
 def claim(name: str, evidence: Reading = height) -> lm.Claim:
     low = lm.Control("below", sign=-1.0)
     return lm.Claim(name, "Theorem 1", "bound").states("It is high.").judged(evidence(), lm.at_least(0.0), low)
@@ -68,6 +73,11 @@ def selection(*claims: lm.Claim, headline: str = "c1") -> Selection:
 @pytest.fixture(autouse=True)
 def _no_calls_yet() -> None:
     CALLS.clear()
+
+
+def test_evidence_is_told_the_setting_that_its_data_are_of() -> None:
+    (row,) = verify(selection(claim("c1", named_slope)), OPTIONS).rows
+    assert (row.outcome, row.measured) == ("holds", 1.0)
 
 
 def test_a_row_is_on_disk_when_it_is_told() -> None:

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import json
 import resource
-import subprocess
-import sys
 import tempfile
 import time
 from pathlib import Path
@@ -19,6 +17,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from lemmata.benchmarks.children import ask
 from lemmata.lab.declarations import number
 from lemmata.lab.runner import Options, run
 from lemmata.lab.setting import Setting
@@ -83,9 +82,7 @@ def cells(quiet: bool = False) -> list[dict[str, Any]]:
     if not quiet:
         print(f"{'cells':>6}  {'seconds':>8}  {'ms a cell':>9}  {'again':>7}  {'peak memory':>12}")
     for size in SIZES:
-        code = f"from lemmata.benchmarks.cells import measure; measure({size})"
-        done = subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, check=True)
-        row = json.loads(done.stdout)
+        row = json.loads(ask("-c", f"from lemmata.benchmarks.cells import measure; measure({size})"))
         rows.append(row)
         if not quiet:
             print(

@@ -12,12 +12,11 @@ from __future__ import annotations
 
 import importlib.util
 import json
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from lemmata.benchmarks.children import ask
 from lemmata.lab.errors import UserError
 
 COUNTS = (1, 8, 64)
@@ -45,10 +44,7 @@ def torch_time(kind: str, runs: int, threads: int) -> float:
     script = Path(__file__).with_name("torch_ensemble.py")
     options = {"kind": kind, "runs": runs, "threads": threads, "steps": TORCH_STEPS[runs], "repeats": 1}
     arguments = [text for name, value in options.items() for text in (f"--{name}", str(value))]
-    done = subprocess.run([sys.executable, str(script), *arguments], capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise UserError(f"The PyTorch baseline '{kind}' failed: {done.stderr.strip().splitlines()[-1]}")
-    return json.loads(done.stdout)["seconds_per_run_step"]
+    return json.loads(ask(str(script), *arguments))["seconds_per_run_step"]
 
 
 def laboratory(runs: int) -> Callable[[], float]:

@@ -12,13 +12,11 @@ from __future__ import annotations
 
 import argparse
 import json
-import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
 
-from lemmata.lab.errors import UserError
+from lemmata.benchmarks.children import ask
 
 INPUTS, NEURONS, DIMENSION = 256, 4096, 32
 PRECISIONS = ("float32", "float64")
@@ -78,11 +76,7 @@ def rise(name: str, precision: str, sizes: tuple[int, int, int]) -> int:
 
 def fresh_rise(name: str, precision: str, sizes: tuple[int, int, int]) -> int:
     """`rise` in a process of its own."""
-    command = [sys.executable, __file__, name, precision, *map(str, sizes)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise UserError(f"Measuring the memory of '{name}' failed: {done.stderr.strip().splitlines()[-1]}")
-    return json.loads(done.stdout)
+    return json.loads(ask(__file__, name, precision, *map(str, sizes)))
 
 
 def kernel(quiet: bool = False) -> list[dict[str, Any]]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 import tempfile
 import time
 from pathlib import Path
 from typing import Any
+
+from lemmata.benchmarks.children import ask
 
 CLAIM = "vit/v3-iterations-eta"
 
@@ -16,8 +16,7 @@ CLAIM = "vit/v3-iterations-eta"
 def command(arguments: list[str], cache: Path) -> float:
     """Seconds of one command in a process of its own."""
     began = time.perf_counter()
-    environment = {**os.environ, "LEMMATA_CACHE": str(cache)}
-    subprocess.run([sys.executable, "-m", "lemmata", *arguments], env=environment, capture_output=True, check=True)
+    ask("-m", "lemmata", *arguments, environment={**os.environ, "LEMMATA_CACHE": str(cache)})
     return time.perf_counter() - began
 
 

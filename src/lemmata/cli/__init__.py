@@ -14,12 +14,11 @@ import typer
 from lemmata.cli import look, results, work
 from lemmata.cli.diagnose import Kinds
 from lemmata.cli.options import example
-from lemmata.lab.errors import Broken, UserError, describe_error, is_of, printable
+from lemmata.lab.errors import FILE_MODULE, Broken, UserError, describe_error, is_of, printable
 from lemmata.lab.interrupts import leaving_on_signals
 from lemmata.lab.streams import Closed, drop_results, guard
 
 HELP: Any = {"help_option_names": ["-h", "--help"]}
-FILE_MODULE = "lemmata_file_"
 # the base of typer's usage errors, wherever this version of typer keeps it
 USAGE: Any = next(base for base in typer.BadParameter.__mro__ if base.__name__ == "ClickException")
 
@@ -133,7 +132,7 @@ def main() -> None:
 
 def _main() -> None:
     try:
-        with leaving_on_signals():
+        with leaving_on_signals(results=1):
             code = app(standalone_mode=False, prog_name="lemmata")
             sys.stdout.flush()
         sys.exit(code if isinstance(code, int) else 0)

@@ -11,7 +11,7 @@ import typer
 import typer.core
 import typer.main
 
-from lemmata.cli.options import Json, Progress, Seed, check_options, example, folder, show_json
+from lemmata.cli.options import Json, Progress, Seed, check_options, example, folder, show_json, show_text
 
 
 def spelled(name: str) -> str:
@@ -51,7 +51,7 @@ def diagnosis(kind: str) -> Any:
         if as_json:
             show_json(content)
         else:
-            print(f"{found.text}\n\n{folder}: figure.png, diagnosis.json ({found.seconds:.1f} s)")
+            show_text(f"{found.text}\n\n{folder}: figure.png, diagnosis.json ({found.seconds:.1f} s)")
 
     told = "Folder for figure.png and diagnosis.json; default results/diagnose/NAME."
     place = typer.Option("--out", metavar="DIR", parser=folder, help=told)

@@ -78,7 +78,10 @@ def bound(name: Bound, changes: SetParameter = None, as_json: Json = False) -> N
         if bound_name not in bounds:
             check_item(theory, "bound", bound_name)
         calculator = bounds[bound_name]
-    answer = calculator.evaluate(**calculator.parse(changes or ()))
+    from lemmata.lab.lanes import prints_aside
+
+    with prints_aside():
+        answer = calculator.evaluate(**calculator.parse(changes or ()))
     if as_json:
         show_json(answer)
         return

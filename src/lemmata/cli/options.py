@@ -125,6 +125,11 @@ def show_json(content: Any) -> None:
     print(json.dumps(content, indent=1, allow_nan=False, ensure_ascii=False))
 
 
+def show_text(text: str) -> None:
+    """Lines of results; names in them may be anybody's."""
+    print("\n".join(map(printable, text.splitlines())))
+
+
 def say(sentence: str) -> None:
     """A warning or remark, on stderr."""
     print(printable(sentence), file=sys.stderr, flush=True)

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from lemmata.cli.options import Json, show_json
+from lemmata.cli.options import Json, show_json, show_text
 
 
 def report(
@@ -26,7 +26,7 @@ def report(
         show_json({"page": str(page)}) if as_json else print(page)
         return
     changes = write_changes(directory, other)
-    show_json(changes.json()) if as_json else print(f"{changes.text()}\n{other / CHANGES}")
+    show_json(changes.json()) if as_json else show_text(f"{changes.text()}\n{other / CHANGES}")
 
 
 def bench(

@@ -70,6 +70,7 @@ def run(
     if not theory.endswith(".py"):
         check_changes(theory, name, changes or ())
     from lemmata.lab.engines import open_engine
+    from lemmata.lab.lanes import prints_aside
     from lemmata.lab.plans import Options, plan
     from lemmata.lab.progress import reporting
     from lemmata.lab.registry import load
@@ -85,7 +86,8 @@ def run(
         axes=tuple(axes or ()),
         select=tuple(selected or ()),
     )
-    planned = plan(load(theory), name, options)
+    with prints_aside():
+        planned = plan(load(theory), name, options)
     prepare_backend(engine)
     with open_engine(engine, timeout) as opened, reporting(progress, sys.stderr) as reporter:
         outcome = carry_out(planned, opened, reporter(experiment), say)

@@ -28,7 +28,7 @@ from typing import Any, Literal, Self, get_args
 import numpy as np
 import xarray as xr
 
-from lemmata.lab.errors import UserError
+from lemmata.lab.errors import UserError, require_text
 from lemmata.lab.intervals import CannotFit
 from lemmata.lab.looks import in_notebook
 from lemmata.lab.precision import numerics
@@ -187,6 +187,7 @@ class Control:
     def __init__(self, case: str, other: Evidence | None = None, /, *, expected: str = "", **changed: Any) -> None:
         if (other is None) == (not changed):
             raise UserError(f"The control '{case}' needs an argument that is changed, or other evidence.")
+        require_text("The case of a control", case)
         self.case, self.other, self.expected, self.changed = case, other, expected, changed
 
     def evidence(self, claimed: Evidence) -> Evidence:
@@ -251,6 +252,7 @@ class Claim:
         gate: Gate | None = None,
     ) -> None:
         self.name, self.reference, self.kind, self.corrects, self.gate = name, reference, kind, corrects, gate
+        require_text(f"The reference of the claim {name}", reference)
         self.source = source or ("corrected" if corrects else "paper")
         for what, value, allowed in (("kind", kind, KINDS), ("source", self.source, SOURCES)):
             if value not in allowed:
@@ -352,10 +354,21 @@ def _judge(claim: Claim, datasets: Mapping[str, xr.Dataset], seed: int, evidence
 
 
 def _taken(evidence: Evidence, datasets: Mapping[str, xr.Dataset], seed: int) -> Any:
-    found = evidence(datasets, seed)
+    found = evidence({name: _unchanging(datasets[name]) for name in evidence.reads}, seed)
     if found is None or isinstance(found, str):
         raise TypeError(f"the evidence {evidence.name} gives {found!r}, no values")
+    kind = getattr(found, "dtype", np.dtype(float))
+    if kind.kind not in "fiub":
+        raise TypeError(f"the evidence {evidence.name} gives values of type {kind}, no real numbers")
     return found
+
+
+def _unchanging(data: xr.Dataset) -> xr.Dataset:
+    """The same data for one evidence: what it does with them is not seen by the next."""
+    mine = data.copy()
+    for values in mine.data_vars.values():
+        values.values.flags.writeable = False
+    return mine
 
 
 def _never_arrives(data: xr.Dataset) -> bool:

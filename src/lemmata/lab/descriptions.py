@@ -196,10 +196,11 @@ def description(name: str) -> dict[str, Any]:
         return json.loads(_text(registry.load(name)))
     registry.check(name)
     path = _path(name)
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, json.JSONDecodeError):
-        text = _text(registry.load(name))
+    with contextlib.suppress(OSError, ValueError, RecursionError):
+        kept = json.loads(path.read_bytes())
+        if isinstance(kept, dict):
+            return kept
+    text = _text(registry.load(name))
     with contextlib.suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)
         for old in path.parent.glob(f"{name}-*.json"):

@@ -12,7 +12,6 @@ import hashlib
 import importlib.metadata
 import inspect
 import io
-import json
 import math
 import time
 import typing
@@ -23,6 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lemmata.lab.errors import UserError, unknown
+from lemmata.lab.files import write_json, write_whole, writing
 from lemmata.lab.intervals import Estimate
 from lemmata.lab.tables import Table, shown
 
@@ -147,11 +147,10 @@ class Diagnosis:
         """Write figure.png and diagnosis.json, and return what the latter holds."""
         picture = _png(self.figure())
         content = self.json(str(folder / "figure.png"))
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / "figure.png").write_bytes(picture)
-        (folder / "diagnosis.json").write_text(
-            json.dumps(content, indent=1, allow_nan=False, ensure_ascii=False), encoding="utf-8"
-        )
+        with writing(folder):
+            folder.mkdir(parents=True, exist_ok=True)
+            write_whole(folder / "figure.png", picture)
+        write_json(folder / "diagnosis.json", content)
         return content
 
 

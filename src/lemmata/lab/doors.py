@@ -21,17 +21,19 @@ from lemmata.lab import registry
 from lemmata.lab.declarations import spell
 from lemmata.lab.engines import Engine, open_engine
 from lemmata.lab.errors import AssumptionWarning, FailedCells, UserError, unknown
-from lemmata.lab.files import lock, write_json
+from lemmata.lab.files import lock, read_sealed, sealed, write_json
 from lemmata.lab.grid import Axes
 from lemmata.lab.plans import Options, Plan, plan
 from lemmata.lab.programs import OF_PRESET
 from lemmata.lab.progress import Reporter, reporting
-from lemmata.lab.publish import record
+from lemmata.lab.publish import RECORD, record
 from lemmata.lab.replicate import replicate as replicate_claims
 from lemmata.lab.replications import Replication
 from lemmata.lab.runner import carry_out, compute
 from lemmata.lab.setting import Setting
 from lemmata.lab.simulation import Simulation
+from lemmata.lab.sources import versions
+from lemmata.lab.store import Store
 from lemmata.lab.sweep import OnProgress, check_seeds
 from lemmata.lab.theory import Experiment, Preset, Theory
 from lemmata.lab.verify import Selection, Verification, select
@@ -181,11 +183,18 @@ def teller(planned: Plan) -> Callable[[str], None]:
 
 def attributes(planned: Plan, experiment: str = "") -> dict[str, str]:
     """What a data set is of, in strings that survive every format."""
-    stored = json.loads((planned.directory / "run.json").read_text(encoding="utf-8"))
-    spelled = {name: json.dumps(stored[name]) for name in ("setting", "seeds", "layout", "versions")}
-    return {"lemmata": stored["versions"]["lemmata"], "experiment": experiment, **spelled} | {
-        "precision": stored["precision"]
+    stored = read_sealed(planned.directory / RECORD) or {"versions": versions()}  # it may be gone from a read-only disk
+    store = Store.open(planned.directory / "data.zarr")
+    assert store is not None
+    about = {
+        "setting": planned.preset.setting.values(),
+        "seeds": [planned.seeds.start, planned.seeds.stop - 1],
+        "layout": store.fingerprint["layout"],
+        "versions": stored["versions"],
     }
+    spelled = {name: json.dumps(value) for name, value in about.items()}
+    precision = planned.experiment.precision
+    return {"lemmata": about["versions"]["lemmata"], "experiment": experiment, **spelled, "precision": precision}
 
 
 class _Sweep(Plan):
@@ -219,11 +228,12 @@ def sweep_into(
     say = teller(planned)
     for sentence in planned.warnings:
         say(f"{planned.name}: {sentence}")
-    with lock(out), open_engine(engine) as opened:
+    with lock(out) as held, open_engine(engine) as opened:
         computed = compute(planned, opened, progress, say)
-        computed.store.finish()
-        if computed.new or not (out / "run.json").exists():
-            write_json(out / "run.json", {"simulation": simulation.name, **record(planned, computed)})
+        if held:
+            computed.store.finish()
+        if held and (computed.new or read_sealed(out / RECORD) is None):
+            write_json(out / RECORD, sealed({"simulation": simulation.name, **record(planned, computed)}))
         data = computed.store.dataset(len(seeds)).assign_attrs(attributes(planned, simulation.name))
     if computed.failures:
         raise FailedCells(computed.failures, data)

@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+FILE_MODULE = "lemmata_file_"
+"""How the names of modules begin that were loaded from a user's file."""
 LABORATORY = str(Path(__file__).parent)
 
 
@@ -54,6 +56,12 @@ class Broken(RuntimeError):
     """Nothing of an experiment could be computed, or nothing said of a claim: a theory's error, with its place."""
 
 
+def place_of(function: Callable[..., Any]) -> str:
+    """Where a function begins, as sentences end with it."""
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    return f" ({Path(code.co_filename).name}:{code.co_firstlineno})" if code else ""
+
+
 def describe_error(error: BaseException, function: Callable[..., Any] | None = None) -> str:
     """An exception in one line, with the place that raised it: the last one in somebody's own file, if there is any.
 
@@ -64,11 +72,10 @@ def describe_error(error: BaseException, function: Callable[..., Any] | None = N
     words = str(error) or "no message"
     if isinstance(error, SyntaxError) and error.filename:
         own, words = [(error.filename, error.lineno)], error.msg
-    code = getattr(inspect.unwrap(function), "__code__", None) if function else None
-    if not own and code:
-        own = [(code.co_filename, code.co_firstlineno)]
     places = own or [(frame.filename, frame.lineno) for frame in frames]
     place = f" ({Path(places[-1][0]).name}:{places[-1][1]})" if places else ""
+    if function and not own:
+        place = place_of(function) or place
     return printable(f"{type(error).__name__}: {words}{place}")
 
 
@@ -76,6 +83,12 @@ def is_of(error: BaseException, module: str) -> bool:
     """Whether an exception went through a module whose name begins like this."""
     frames = traceback.walk_tb(error.__traceback__)
     return any(str(frame.f_globals.get("__name__", "")).startswith(module) for frame, _ in frames)
+
+
+def is_for_the_user(error: BaseException) -> bool:
+    """Whether it is a sentence on what the user must put right (a missing data file), and no mistake in a theory of
+    their own, which is that theory's."""
+    return isinstance(error, UserError) and not is_of(error, FILE_MODULE)
 
 
 def _is_installed(file: str) -> bool:
@@ -94,6 +107,12 @@ def unknown(what: str, name: str, known: Iterable[str], place: str = "", more: s
         hint = f"known: {', '.join(names[:FEW]) or 'none'}{rest}." + (f" {more}" if more else "")
     where = f" in {place}" if place else ""
     return UserError(f"There is no {what} '{name}'{where}; {hint}")
+
+
+def require_text(what: str, value: Any) -> None:
+    """Refuse what is shown to people and is no text."""
+    if not isinstance(value, str):
+        raise UserError(f"{what} is {value!r}, no text.")
 
 
 FEW = 12

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import hashlib
+import itertools
 import json
 import os
 import uuid
@@ -105,6 +106,15 @@ def is_sealed(content: Any) -> bool:
     return isinstance(content, dict) and content.get("seal") == _seal({k: v for k, v in content.items() if k != "seal"})
 
 
+def read_sealed(path: Path) -> dict[str, Any] | None:
+    """What `sealed` gave, from its file; None if that cannot be read, or was changed."""
+    with contextlib.suppress(OSError, ValueError, RecursionError):
+        content = json.loads(path.read_bytes())
+        if is_sealed(content):
+            return {name: value for name, value in content.items() if name != "seal"}
+    return None
+
+
 def _seal(content: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:32]
 
@@ -149,14 +159,14 @@ def lock(directory: Path) -> Iterator[bool]:
 
 def _take(directory: Path) -> tuple[int | None, list[Path]]:
     """The open and locked file of a folder's lock, None in a folder that can only be read; and the folders made."""
-    while True:
+    for attempt in itertools.count(1):
         new = [folder for folder in (directory, *directory.parents) if not folder.exists()]
         try:
             directory.mkdir(parents=True, exist_ok=True)
             handle = os.open(directory / LOCK, os.O_RDWR | os.O_CREAT, 0o644)
-        except FileNotFoundError:
-            continue  # whoever held it has removed the folder just now
         except OSError as error:
+            if isinstance(error, FileNotFoundError) and attempt < 1000:
+                continue  # whoever held it has removed the folder just now
             if directory.is_dir() and error.errno in (errno.EROFS, errno.EACCES, errno.EPERM):
                 return None, []
             if error.errno in (errno.EEXIST, errno.ENOTDIR):
@@ -171,3 +181,4 @@ def _take(directory: Path) -> tuple[int | None, list[Path]]:
         except FileNotFoundError:
             pass
         os.close(handle)  # the file was removed before it was held, and may be another one by now
+    raise AssertionError

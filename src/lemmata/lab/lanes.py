@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import TypeVar
 
 from lemmata.lab.engines import Engine
+from lemmata.lab.streams import Aside
 
 T = TypeVar("T")
 
@@ -46,7 +47,7 @@ def prints_aside() -> Iterator[None]:
     with _turn:
         if not _aside:
             _aside.append(sys.stdout)
-            sys.stdout = sys.stderr
+            sys.stdout = Aside(sys.stdout)
         _aside.append(None)
     try:
         yield

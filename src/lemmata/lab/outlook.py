@@ -20,8 +20,9 @@ from jax.interpreters.partial_eval import dce_jaxpr
 from lemmata.lab import names, room
 from lemmata.lab.devices import Needs
 from lemmata.lab.ensemble import result_shapes
-from lemmata.lab.errors import Broken, UserError, describe_error
+from lemmata.lab.errors import FILE_MODULE, Broken, UserError, describe_error, is_for_the_user, is_of, place_of
 from lemmata.lab.grid import Grid
+from lemmata.lab.interrupts import errors_of_theories
 from lemmata.lab.precision import numerics
 from lemmata.lab.setting import Setting
 from lemmata.lab.simulation import Foresight, Simulation
@@ -81,20 +82,24 @@ def _classes(seen: list[Foresight | None]) -> list[Hashable]:
 
 def find_shapes(simulation: Simulation, grid: Grid, seed: int, precision: str) -> dict[str, tuple[int, ...]]:
     """The shapes of the first cell that returns what is declared; a broken one does not stop the others."""
-    reasons = []
+    reasons, too_large = list[str](), 0
     for cell, setting in grid.cells.items():
         try:
             shapes = result_shapes(simulation, setting, seed, precision)
-        except UserError:
-            raise
-        except (Exception, SystemExit) as error:
+        except errors_of_theories() as error:
+            if is_for_the_user(error):
+                raise
+            too_large += isinstance(error, MemoryError) and not is_of(error, FILE_MODULE)
             reasons.append(f"{grid.describe(cell)}: {describe_error(error, simulation.function)}")
             continue
         wrong = [name for name, shape in shapes.items() if len(shape) != len(simulation.variable(name).dims)]
         if not wrong:
             return shapes
         dims = simulation.variable(wrong[0]).dims
-        reasons.append(f"{grid.describe(cell)}: {wrong[0]} has shape {shapes[wrong[0]]}, its dimensions are {dims}")
+        told = f"{wrong[0]} has shape {shapes[wrong[0]]}, its dimensions are {dims}{place_of(simulation.function)}"
+        reasons.append(f"{grid.describe(cell)}: {told}")
+    if too_large == len(reasons):
+        raise UserError(f"No cell fits into memory; first, at {reasons[0]}.")
     raise Broken(f"every cell failed; first, at {reasons[0]}")
 
 
@@ -123,10 +128,9 @@ def check_runs(simulation: Simulation, grid: Grid, seed: int, precision: str) ->
                 pieces = simulation.foresee(setting, seed, precision).pieces
                 operations[static] = sum(piece.operations for piece in pieces)
                 most = max([most, *(piece.room for piece in pieces)])
-        except UserError:
-            raise
-        except (Exception, SystemExit):
-            continue
+        except errors_of_theories() as error:
+            if is_for_the_user(error):
+                raise
     work = sum(steps[static] * each for static, each in operations.items())
     step = max((cells[static] * each for static, each in operations.items()), default=0.0)
     return Needs(most, work, step)
@@ -158,9 +162,9 @@ def idle_fields(
 def _foresee(simulation: Simulation, setting: Setting, seed: int, precision: str) -> Foresight | None:
     try:
         return simulation.foresee(setting, seed, precision)
-    except UserError:
-        raise
-    except (Exception, SystemExit):
+    except errors_of_theories() as error:
+        if is_for_the_user(error):
+            raise
         return None  # a broken cell fails when it is computed, with its reason
 
 

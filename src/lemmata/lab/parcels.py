@@ -13,7 +13,7 @@ import pickle
 import socket
 import sys
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TextIO, cast
 
 from lemmata.lab.ensemble import thread_variables, threads_of_xla
 from lemmata.lab.errors import UserError
@@ -21,6 +21,7 @@ from lemmata.lab.interrupts import is_stopping
 from lemmata.lab.machine import keep_memory
 from lemmata.lab.programs import keep_programs
 from lemmata.lab.sources import FILE_MODULE, digest_of_files, versions
+from lemmata.lab.streams import Remarks
 from lemmata.lab.work import Answer, Work
 
 
@@ -95,5 +96,5 @@ def compute_parcel(
     keep_memory()
     if cache is not None:
         keep_programs(cache)
-    with contextlib.redirect_stdout(sys.stderr):
+    with contextlib.redirect_stdout(cast("TextIO", Remarks(sys.stderr))):  # which somebody may have closed
         return _unpack_work(work).compute(pickle.loads(call), stopping, report or _report)

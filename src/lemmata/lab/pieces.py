@@ -150,7 +150,7 @@ class Piece(Generic[P, R]):
                 found = compute(name)
                 around.keep(self, name, found, trains)
         names.give_names(found, name)
-        return found
+        return jax.tree.map(lambda leaf: leaf, found)  # the same arrays in containers of the caller's own
 
     def _trace(self, problem: Any, *args: Any, **statics: Any) -> Any:
         outermost = live.is_measuring() and not live.is_tracing()  # the loop of a piece inside another is not divided

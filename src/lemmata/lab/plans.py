@@ -8,7 +8,7 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lemmata.lab import programs
 from lemmata.lab.axes import change_axes, select_labels, set_axes, with_names
@@ -18,6 +18,9 @@ from lemmata.lab.setting import Setting
 from lemmata.lab.sources import digest_of, versions_of
 from lemmata.lab.sweep import check_seeds
 from lemmata.lab.theory import Experiment, Preset, Theory
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 
 @dataclass(frozen=True)
@@ -87,6 +90,10 @@ class Plan:
     def directory(self) -> Path:
         folder = self.name if self.own else f"{self.name}@{_digest(self._what())[:8]}"
         return self.options.directory / self.theory.name / folder
+
+    def named(self, data: xr.Dataset) -> xr.Dataset:
+        """The data with the setting that they are of, as claims and figures read it."""
+        return data.assign_attrs(setting=json.dumps(self.preset.setting.values()))
 
     def _what(self) -> dict[str, Any]:
         """What is computed, whoever asks for it."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime
 import io
-import json
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -16,7 +15,8 @@ import numpy as np
 import xarray as xr
 
 from lemmata.lab.errors import describe_error
-from lemmata.lab.files import digest_of_file, is_sealed, sealed, write_json, write_whole, writing
+from lemmata.lab.files import digest_of_file, read_sealed, sealed, write_json, write_whole, writing
+from lemmata.lab.interrupts import errors_of_theories
 from lemmata.lab.plans import Plan, command
 from lemmata.lab.sources import versions
 from lemmata.lab.store import Store
@@ -67,7 +67,7 @@ def publish(
         return
     if plan.options.draw:
         with _drawing:
-            _draw(plan, computed, data, say)
+            _draw(plan, computed, plan.named(data).copy(deep=True), say)  # a figure may do with them what it likes
     about = {
         "theory": plan.theory.name,
         "experiment": plan.name,
@@ -117,11 +117,8 @@ def _infinite(plan: Plan, data: xr.Dataset) -> list[str]:
 
 def _is_drawn(directory: Path, drawn: Mapping[str, str], figures: bool) -> bool:
     """The record of this very command, by these sources, is there, and so are its figures if they are asked for."""
-    try:
-        record = json.loads((directory / RECORD).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return False
-    if not is_sealed(record) or not drawn.items() <= record.items():
+    record = read_sealed(directory / RECORD)
+    if record is None or not drawn.items() <= record.items():
         return False
     whole = all(digest_of_file(directory / name) == digest for name, digest in record["figures"].items())
     return whole and (not figures or TABLE in record["figures"] or all(name in record["figures"] for name in FIGURES))
@@ -138,7 +135,7 @@ def _draw(plan: Plan, computed: Computed, data: xr.Dataset, say: Callable[[str],
     if table is not None:
         try:
             content = table(data).asdict()
-        except Exception as error:
+        except errors_of_theories() as error:
             (plan.directory / TABLE).unlink(missing_ok=True)
             say(f"{plan.name}: no table could be made of these data ({describe_error(error, table)}).")
             return
@@ -152,7 +149,7 @@ def _draw(plan: Plan, computed: Computed, data: xr.Dataset, say: Callable[[str],
         try:
             pictures = _render(_figure(draw()), _stamp(plan))
             break
-        except Exception as error:
+        except errors_of_theories() as error:
             reason = describe_error(error, plan.experiment.plot)
             if plan.own and not computed.failures:
                 say(f"{plan.name}: its own figure could not be drawn ({reason}); trying the default one.")

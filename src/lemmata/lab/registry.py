@@ -98,6 +98,7 @@ def load(name: str | Path) -> Theory:
 
 def _load_file(path: Path) -> Theory:
     from lemmata.lab.inputs import noting
+    from lemmata.lab.lanes import prints_aside
     from lemmata.lab.theory import Theory
 
     if not path.is_file():
@@ -108,7 +109,7 @@ def _load_file(path: Path) -> Theory:
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
     try:
-        with noting() as inputs:
+        with noting() as inputs, prints_aside():
             spec.loader.exec_module(module)
     except UserError as error:
         raise UserError(f"{path} cannot be loaded: {error}{_line(error, path)}") from error

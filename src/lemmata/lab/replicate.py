@@ -44,8 +44,9 @@ def replicate(
 
     One engine serves all blocks, and so do its compiled programs; nothing is drawn.
     """
-    lost, found, rows = False, list[Replication](), dict[str, dict[int, Row]]()
-    with lock(options.directory / FOLDER), open_engine(engine, options.timeout) as opened:
+    lost, found, rows, table = False, list[Replication](), dict[str, dict[int, Row]](), options.directory / TABLE
+    with lock(options.directory / FOLDER) as held, open_engine(engine, options.timeout) as opened:
+        kept = {each.name: each for each in read_table(table)}
         for block in range(1, blocks + 1):
             seed = first_seed(block)
             say(f"block {block} of {blocks}, seeds from {seed}")
@@ -56,9 +57,11 @@ def replicate(
                 rows.setdefault(row.name, {})[seed] = row
                 lost |= row.lost and row.expected != INCONCLUSIVE
             found = [Replication.of(of_claim) for of_claim in rows.values()]
-            kept = {each.name: each for each in read_table(options.directory / TABLE)}
             kept |= {each.name: each for each in found}
-            write_json(options.directory / TABLE, [asdict(each) for each in kept.values()])
+            if held:
+                write_json(table, [asdict(each) for each in kept.values()])
+        if not held:
+            say(f"{options.directory} can only be read: the table {TABLE} is not made anew.")
     return found, lost
 
 

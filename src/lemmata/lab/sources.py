@@ -25,10 +25,9 @@ from pathlib import Path
 from typing import Any
 
 from lemmata.lab.codes import Codes
+from lemmata.lab.errors import FILE_MODULE
 
 PACKAGE = Path(__file__).parent.parent
-FILE_MODULE = "lemmata_file_"
-"""How the names of modules begin that were loaded from a user's file."""
 
 Name = tuple[str, ...]
 """A dotted name."""

@@ -149,7 +149,10 @@ class Store:
 
     def mend(self, content: Content) -> bool:
         """Make its frame anew if that is damaged or incomplete; whether it was."""
-        if self.path is None or self.attributes["frame"] == self._digest(frame.names_of(self.attributes)):
+        if self.path is None:
+            return False
+        remove_partials(self.path)  # of which zarr would speak
+        if self.attributes["frame"] == self._digest(frame.names_of(self.attributes)):
             return False
         self._lay(content)
         return True

@@ -58,6 +58,22 @@ class Remarks(_Guarded):
         return len(text)
 
 
+class Aside(io.TextIOBase):
+    """Stands for stdout while somebody's code runs: what that writes goes to stderr; to look at, it is stdout."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def write(self, text: str) -> int:
+        return sys.stderr.write(text)
+
+    def flush(self) -> None:
+        sys.stderr.flush()
+
+
 def guard() -> None:
     """Put these in place; a stream that was closed before the command began is one that nobody reads."""
     out, err = (open(os.devnull, "w") if stream is None else stream for stream in (sys.stdout, sys.stderr))  # noqa: SIM115

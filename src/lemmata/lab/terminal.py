@@ -6,6 +6,7 @@ In a pipe or a file there is no colour and a line has at most 96 letters; `NO_CO
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from collections.abc import Iterable, Sequence
 from typing import IO, Any
@@ -23,6 +24,11 @@ NAME, COMMAND, QUIET, GOOD, BAD, OPEN = "bold", "cyan", "dim", "green", "bold re
 """What is named, what can be typed, what can be passed over, what is in order, what needs attention, what falls."""
 
 
+CONTROL_OR_COLOUR = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]")
+"""What would act on a terminal: names and texts may be anybody's."""
+CONTROL = re.compile(rf"(?!\x1b\[[\d;]*m){CONTROL_OR_COLOUR.pattern}")
+
+
 def width(stream: Any) -> int:
     """Letters of a line."""
     if stream.isatty():
@@ -36,8 +42,8 @@ def show(content: RenderableType, stream: IO[str]) -> None:
     console = Console(file=stream, width=width(stream), highlight=False, markup=False, emoji=False, soft_wrap=False)
     with console.capture() as written:
         console.print(content)
-    text = "\n".join(line.rstrip() for line in written.get().splitlines())
-    print(text, file=stream, flush=True)
+    text = "\n".join(line.rstrip() for line in written.get().split("\n")).removesuffix("\n")
+    print((CONTROL if console.is_terminal else CONTROL_OR_COLOUR).sub(" ", text), file=stream, flush=True)
 
 
 def line(*parts: str | Text | tuple[str, str]) -> Text:

@@ -14,7 +14,7 @@ import xarray as xr
 from lemmata.lab import registry
 from lemmata.lab.bounds import Bound
 from lemmata.lab.claims import Claim
-from lemmata.lab.errors import UserError, unknown
+from lemmata.lab.errors import UserError, require_text, unknown
 from lemmata.lab.grid import Axes
 from lemmata.lab.looks import in_notebook
 from lemmata.lab.setting import Setting
@@ -37,6 +37,10 @@ class Preset:
     setting: Setting
     axes: Axes
     seeds: int
+
+    def __post_init__(self) -> None:
+        if isinstance(self.seeds, bool) or not isinstance(self.seeds, int) or not 1 <= self.seeds <= 2**32:
+            raise UserError(f"seeds = {self.seeds!r} is not allowed: it is how many seeds to run, from 1 to {2**32}.")
 
 
 def make_presets(
@@ -88,6 +92,8 @@ class Experiment:
     precision: str = ""
 
     def __post_init__(self) -> None:
+        for what in ("question", "reference"):
+            require_text(f"The {what} of the experiment {self.name}", getattr(self, what))
         object.__setattr__(self, "precision", self.precision or self.simulation.precision)
 
     def _repr_html_(self) -> str:
@@ -139,11 +145,39 @@ def experiment(
     return Experiment(name, question, reference, simulation, presets, plot, table, precision)
 
 
+def asking(questions: Mapping[str, str], **common: Any) -> Callable[..., Callable[..., Experiment]]:
+    """`lm.experiment` for the experiments of a table, name -> "reference: question"; `common` is what they share.
+
+        asks = lm.asking({"margin": "Theorem 3: Does the direction converge?"}, kind=Setting, simulation=simulate)
+        asks("margin", draw_margin, seeds=5)({"samples": 20}, loss=["logistic", "squared"], smoke={"samples": 4})
+
+    First come the name, the plot and how it is run, then the setting, the axes by name, and what presets change.
+    """
+
+    def asks(name: str, plot: Callable[..., Figure] | None = None, **run: Any) -> Callable[..., Experiment]:
+        reference, question = " ".join(questions[name].split()).split(": ", 1)
+        shared = {**common, "reference": reference, "question": question, "plot": plot, **run}
+
+        def asked(
+            setting: Mapping[str, Any] | None = None, *, smoke: Any = None, paper: Any = None, **axes: Any
+        ) -> Any:
+            presets = {key: sizes for key, sizes in (("smoke", smoke), ("paper", paper)) if sizes is not None}
+            return experiment(name, setting=setting, axes=axes, **{**shared, **presets})
+
+        return asked
+
+    return asks
+
+
+LONGEST = 100
+"""Letters of a name."""
+
+
 def _check_name(what: str, name: Any) -> None:
     """Names of theories and experiments are names of folders, that of a claim stands behind a slash."""
     if what == "bounds":
         return
-    fits = isinstance(name, str) and bool(name)
+    fits = isinstance(name, str) and 0 < len(name) <= LONGEST
     if fits and what == "claims":
         fits = "/" not in name
     elif fits:
@@ -151,7 +185,7 @@ def _check_name(what: str, name: Any) -> None:
     if not fits:
         raise UserError(
             f"{name!r} is not allowed as a name of {what}: a name has letters, digits, '_', '-' and '.', begins with a "
-            "letter or digit and is not empty."
+            f"letter or digit, is not empty and not longer than {LONGEST}."
         )
 
 
@@ -212,6 +246,8 @@ class Theory:
         if missing:
             raise UserError(f"The card of this theory lacks {', '.join(sorted(missing))}.")
         _check_name("theories", card["name"])
+        for what in ("title", "authors", "question", "answer"):
+            require_text(f"The {what} on the card", card[what])
         for name in card["headlines"]:
             if name not in self.claims:
                 raise unknown("claim", name, self.claims, "the headlines")

@@ -8,7 +8,7 @@ import shlex
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import overload
 
@@ -17,7 +17,8 @@ from lemmata.lab.claims import Claim, Finding, examine, undecided
 from lemmata.lab.engines import Engine, open_engine
 from lemmata.lab.errors import Broken, UserError, describe_error, unknown
 from lemmata.lab.files import lock, write_json, writing
-from lemmata.lab.lanes import Lanes
+from lemmata.lab.interrupts import errors_of_theories
+from lemmata.lab.lanes import Lanes, prints_aside
 from lemmata.lab.looks import in_notebook
 from lemmata.lab.machine import describe_machine
 from lemmata.lab.page.cards import keep_cards
@@ -150,9 +151,11 @@ def verify(
     the claims that read it inconclusive. A row is on disk when `decided` is called: whatever happens later, it stays.
     In a folder that can only be read nothing is kept.
     """
-    planned = [
-        {name: _plan(theory, name, options) for claim in claims for name in claim.reads} for theory, claims in selection
-    ]
+    with prints_aside():
+        planned = [
+            {name: _plan(theory, name, options) for claim in claims for name in claim.reads}
+            for theory, claims in selection
+        ]
     plans = [{name: each for name, each in found.items() if isinstance(each, Plan)} for found in planned]
     overall = _Overall(progress("all"), plans, sum(len(claims) for _, claims in selection))
     rows: list[Row] = []
@@ -171,7 +174,7 @@ def verify(
             def task() -> Outcome:
                 outcome = carry_out(planned, opened, overall.watch(planned, progress(_name(planned))), say)
                 overall.finish(planned)
-                return outcome
+                return replace(outcome, data=planned.named(outcome.data))
 
             return lanes.start(task)
 
@@ -182,7 +185,8 @@ def verify(
             sources = theory.digest()
             for claim in claims:
                 outcomes = {name: _outcome(running[name]) for name in claim.reads}
-                finding, reason = examine_with(claim, outcomes, options.seed)
+                with prints_aside():
+                    finding, reason = examine_with(claim, outcomes, options.seed)
                 if reason:
                     broken.append(f"{theory.name}/{claim.name}: {reason}")
                 reproduce = command(theory, claim.name, options, verb="verify")
@@ -276,7 +280,7 @@ def _plan(theory: Theory, name: str, options: Options) -> Plan | str:
         return plan(theory, name, options)
     except UserError as error:
         return f"{error}{theory.place_of(name)}"
-    except Exception as error:
+    except errors_of_theories() as error:
         return describe_error(error, experiment.simulation.function)
 
 
@@ -303,7 +307,7 @@ def examine_with(claim: Claim, outcomes: Mapping[str, Outcome | str], seed: int)
         try:
             data = {name: outcome.data for name, outcome in outcomes.items() if isinstance(outcome, Outcome)}
             return examine(claim, data, seed), ""
-        except Exception as error:  # of a claim, which may be anybody's; the others are examined
+        except errors_of_theories() as error:  # of a claim, which may be anybody's; the others are examined
             reasons.append(describe_error(error, claim.evidence.function))
     verdict = undecided(claim, "; ".join(reasons), lost=True)
     return Finding(claim, verdict, tuple((control, verdict) for control in claim.controls)), "; ".join(reasons)

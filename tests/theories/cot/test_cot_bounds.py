@@ -48,3 +48,11 @@ def test_hypotheses_of_the_theorems_follow_the_setting() -> None:
     assert not (broken["η < 1"])
     assert not (broken["Condition 7.3.2"])
     assert not (broken["span (7.19)"])
+
+
+def test_errors_that_no_step_can_have_are_refused_in_one_sentence() -> None:
+    with pytest.raises(bounds.lm.UserError, match="exceeds 1"):
+        bounds.plurality_error(p=0.9, rho=0.1)
+    with pytest.raises(bounds.lm.UserError, match="less than 1"):
+        bounds.transition_stats(tau=0.01, rho=0.9)
+    assert bounds.plurality_error(p=1.0, rho=0.5) == pytest.approx(0, abs=1e-9)

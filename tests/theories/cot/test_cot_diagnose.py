@@ -128,6 +128,32 @@ def test_matrices_are_taken_by_the_number_in_their_name(tmp_path: Path) -> None:
     assert all((matrix == steps[f"A{k}"]).all() for k, matrix in enumerate(chain.matrices, start=1))
 
 
+def test_files_of_steps_are_taken_by_the_number_in_their_name_and_none_may_be_missing(tmp_path: Path) -> None:
+    steps = [np.roll(np.eye(3), k, axis=1) for k in range(3)]
+    for k, matrix in enumerate(steps, start=9):
+        np.savetxt(tmp_path / f"step{k}.csv", matrix, delimiter=",")
+    names = [str(tmp_path / f"step{k}.csv") for k in (10, 11, 9)]  # as the shell sorts them
+    with pytest.raises(lm.UserError, match="has no step 1; it goes up to step 11"):
+        read_chain(names)
+    for k, name in enumerate(names):
+        Path(name).rename(tmp_path / f"part{(2, 3, 1)[k]}.csv")
+    np.testing.assert_array_equal(read_chain([tmp_path / f"part{k}.csv" for k in (2, 3, 1)]).matrices, steps)
+    with pytest.raises(lm.UserError, match="has no step 2; it goes up to step 3"):
+        read_chain([tmp_path / f"part{k}.csv" for k in (1, 3)])
+
+
+def test_a_broken_archive_and_too_many_states_are_refused(tmp_path: Path) -> None:
+    for name, content in (("text.npz", b"no archive"), ("half.npz", b"PK\x03\x04")):
+        (tmp_path / name).write_bytes(content)
+        with pytest.raises(lm.UserError, match=f"{name} is no .npz of numbers"):
+            read_chain(tmp_path / name)
+    (tmp_path / "many.csv").write_text("step,from,to,count\n1,1,1000000,3\n")
+    with pytest.raises(lm.UserError, match="has 1000000 states"):
+        read_chain(tmp_path / "many.csv")
+    with pytest.raises(lm.UserError, match="2 to 300 rows"):
+        read_chain([np.eye(301)])
+
+
 def test_few_observations_make_the_condition_uncertain(tmp_path: Path) -> None:
     write_files(tmp_path)
     sure = diagnose(tmp_path / "counts.csv", prompts=200)

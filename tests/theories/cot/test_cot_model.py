@@ -13,7 +13,7 @@ from lemmata.theories.cot import data, network, probes
 from lemmata.theories.cot.data import Prompts, System
 from lemmata.theories.cot.setting import Setting
 from lemmata.theories.cot.studies import asked_trials, draw_noise
-from lemmata.theories.cot.training import simulate, train_network
+from lemmata.theories.cot.training import kept_weights, simulate, train_network
 from lemmata.theories.cot.transitions import images, shift_maps, shifted_images
 
 SMALL: dict[str, Any] = {
@@ -77,8 +77,8 @@ def test_equal_marks_still_give_a_permutation() -> None:
 def test_uniform_attention_has_the_masses_and_the_loss_of_the_oracle() -> None:
     @jax.jit
     def seen(drawn: Prompts) -> Any:
-        attention, groups = probes.watch(jnp.zeros((60, 60)), drawn, 20, 3)
-        return network.losses(attention, drawn, 20), jnp.mean(groups, axis=0)
+        attention = network.attend(jnp.zeros((60, 60)), drawn, 20, 3)
+        return network.losses(attention, drawn, 20), jnp.mean(probes.training_groups(attention, drawn), axis=0)
 
     drawn = prompts_of(Setting(), 24_000)
     loss, groups = (np.asarray(each) for each in seen(drawn))
@@ -120,7 +120,8 @@ def test_the_closed_gradient_is_that_of_the_plain_network_by_autodiff() -> None:
 def weights_along(setting: Setting, precision: str = "float64") -> np.ndarray:
     with lm.numerics(precision):
         prepared = simulate.prepared(setting, 0)
-        return np.asarray(train_network(setting.problem(), jax.random.key(0), prepared)[1])
+        run = train_network(setting.problem(), jax.random.key(0), prepared)
+        return np.asarray(jax.jit(kept_weights)(run))
 
 
 def test_reduced_and_plain_training_agree_step_by_step() -> None:
@@ -317,8 +318,8 @@ def test_the_four_groups_add_up_on_training_and_testing_prompts() -> None:
 
     @jax.jit
     def seen(drawn: Prompts, tested: System, trials: data.Trials) -> Any:
-        W_ = jnp.asarray(W)
-        return probes.watch(W_, drawn, 20, 3)[1], probes.testing_groups(network.trial_table(W_, tested, 20), trials)
+        of_training = probes.training_groups(network.attend(jnp.asarray(W), drawn, 20, 3), drawn)
+        return of_training, probes.testing_groups(network.trial_table(jnp.asarray(W), tested, 20), trials)
 
     groups, (masses, empty) = seen(prompts_of(Setting(), 60), tested, trials)
     np.testing.assert_allclose(np.sum(groups, axis=1), 1, rtol=1e-5)

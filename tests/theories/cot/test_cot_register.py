@@ -84,6 +84,7 @@ def test_how_a_model_is_tested_does_not_train_it_again() -> None:
         ({"primacy": 0.5}, "not feasible"),
         ({"trajectory": 0.05, "transitions": "single"}, "not feasible"),
         ({"transitions": "pairs", "reasoning_steps": 2}, "reasoning_steps = 3"),
+        ({"transitions": "pairs", "first_right": 0.5}, "the right output does not lead"),
         ({"transitions": "example"}, "Example 1 has"),
         ({"transitions": "single", "wrong_step": 4}, "there are 3 reasoning steps"),
         ({"transitions": "given"}, "go together"),

@@ -105,6 +105,7 @@ def samples_fraction(minimal: Any = (20, 20, 40, 80, 320, 640), shell: float = 3
         for seed in range(5):
             success_map(frame, count, discriminative=fraction, seed=seed)
     frame.put("largest_shell", 1.0)
+    frame.put("node_count", 1000.0)
     frame.put("largest_shell", shell, bin=1, discriminative=0.4)
     return frame.data
 
@@ -151,6 +152,7 @@ def gcn_samples(minimal: Any = (20, 10, 10, 20, 10, 10), shell: float = 360) -> 
             frame.put("full_loss", 1e-4 if labelled >= count else 0.3, variant=f"{fraction:g}, {labelled}")
     frame.put("full_loss", 1.0, variant="0.4, 640, permuted")
     frame.put("largest_shell", shell, variant="0.4, 640", bin=1)
+    frame.put("node_count", 1000.0)
     return frame.data
 
 
@@ -265,14 +267,17 @@ def _neurons(frame: Frame) -> None:
 
 
 def _encoding(frame: Frame, bins: int, margin: Any, where: dict[str, Any], late: dict[int, tuple[int, float]]) -> None:
-    """b: early with the signs of the margin, later with a lead of one bin; huge at bins that do not count."""
+    """b: early with the signs of the margin, later with a lead of one bin; huge at bins that do not count.
+
+    With distances permuted the early b is negative everywhere.
+    """
     margin = np.asarray(margin, float)
     frame.put("bins_used", float(bins), **where)
     frame.put("count_margin", np.append(1e6, np.append(margin, np.full(7 - bins, 1e6))), **where)
     frame.put("train_loss", np.where(EVERY <= 5, 0.95, 0.5), **where)
     frame.put("distance_bias", -9.0 * np.append(0, np.append(margin, np.zeros(7 - bins))), record=slice(0, 5), **where)
     asked = np.abs(margin) > 0.2 * np.abs(margin).max()
-    early = np.where(asked, 1e-3 * np.sign(margin), -1.0)
+    early = np.where(asked & ("permuted" not in where["variant"]), 1e-3 * np.sign(margin), -1.0)
     frame.put("distance_bias", np.append(-9.0, np.append(early, np.full(7 - bins, -9.0))), record=5, **where)
     for record, (top, lead) in late.items():
         b = np.append(9.0, np.append(np.full(bins - 1, -0.2), np.full(7 - bins, 9.0)))
@@ -287,7 +292,8 @@ def cores() -> xr.Dataset:
         frame.clock(41, variant=[f"{name} {model}" for model in ("GT+PE", "no PE", "z=1", "core", "permuted")])
         at: dict[str, Any] = {"variant": f"{name} GT+PE"}
         _encoding(frame, len(name) // 2 + 1, margins[name], at, {40: (core, 0.9)})
-        frame.put("reached_bins", (np.arange(7) <= len(name) // 2) * 1.0, **at)
+        for model in ("GT+PE", "permuted"):
+            frame.put("reached_bins", (np.arange(7) <= len(name) // 2) * 1.0, variant=f"{name} {model}")
         _encoding(frame, len(name) // 2 + 1, margins[name], {"variant": f"{name} permuted"}, {40: (core, 0.05)})
         frame.put("other_loss", 0.98, variant=f"{name} no PE", record=40)
         frame.put("other_loss", 0.01, variant=f"{name} GT+PE", record=40)
@@ -306,7 +312,8 @@ def known_core() -> xr.Dataset:
     frame = Frame("p10-known-core")
     frame.clock(41)
     _encoding(frame, 4, [120, -120, 3], {"variant": "GT+PE"}, {30: (1, 0.9), 40: (1, 0.9)})
-    frame.put("reached_bins", np.array([0.0, 1, 1, 0, 0, 0, 0]), variant="GT+PE")
+    for model in ("GT+PE", "permuted"):
+        frame.put("reached_bins", np.array([0.0, 1, 1, 0, 0, 0, 0]), variant=model)
     _encoding(frame, 4, [120, -120, 3], {"variant": "permuted"}, {30: (1, 0.05)})
     for model, loss in (("GT+PE", 0.03), ("GT core", 0.01), ("GCN", 0.98), ("GCN core", 0.05)):
         frame.put("loss", loss, variant=model, record=40)

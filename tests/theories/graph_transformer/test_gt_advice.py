@@ -6,12 +6,20 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from sklearn.linear_model import Ridge
+from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.metrics import roc_auc_score
 from threadpoolctl import threadpool_limits
 
 from lemmata.datasets.graphs import Graph, load, make_graph, standins
-from lemmata.theories.graph_transformer.diagnose.arms import DRAWN, Arm, arms_for, draw_neighbours, mean_of
+from lemmata.theories.graph_transformer.diagnose.arms import (
+    DRAWN,
+    Arm,
+    arms_for,
+    block,
+    draw_neighbours,
+    mean_of,
+    represent,
+)
 from lemmata.theories.graph_transformer.diagnose.findings import findings
 from lemmata.theories.graph_transformer.diagnose.ridge import PENALTIES, bumps, decompose, held_out
 from lemmata.theories.graph_transformer.diagnose.trial import (
@@ -23,6 +31,7 @@ from lemmata.theories.graph_transformer.diagnose.trial import (
     cut_blocks,
     gain_of,
     placements,
+    scorer,
     try_arms,
 )
 
@@ -190,6 +199,61 @@ def test_a_label_planted_at_distance_one_two_or_in_the_degree_is_found():
     first = advice(make_graph(graph.edges, features, labels))[1][0]
     assert first.does == "follow"
     assert "how many" in first.advice or "number of nodes" in first.advice
+
+
+MADE = {  # classes, weight of an edge inside a class against one between two, length of the class means, degree
+    "homophily": (3, 6.0, 1.2, 8),
+    "heterophily": (2, 0.1, 1.2, 6),
+    "useless features": (3, 8.0, 0.0, 8),
+    "features that say all": (4, 4.0, 9.0, 8),
+    "edges that say nothing": (3, 1.0, 1.2, 8),
+    "weak": (2, 1.5, 1.0, 12),
+    "unequal classes": (2, 5.0, 1.5, 8),
+    "lone nodes": (3, 6.0, 1.2, 3),
+}
+
+
+def made(kind: str, rng: np.random.Generator, nodes: int = 1000) -> Graph:
+    classes, within, length, degree = MADE[kind]
+    labels = (rng.random(nodes) < 0.15).astype(int) if kind == "unequal classes" else rng.integers(0, classes, nodes)
+    edges = rng.integers(0, nodes, (nodes * degree * 4, 2))
+    weight = np.where(labels[edges[:, 0]] == labels[edges[:, 1]], within, 1.0) / max(within, 1.0)
+    edges = edges[rng.random(len(edges)) < weight][: nodes * degree // 2]
+    if kind == "lone nodes":
+        edges = edges[(edges > nodes // 3).all(axis=1)]
+    means = rng.normal(size=(classes, 10))
+    means *= length / np.linalg.norm(means, axis=1, keepdims=True)
+    return make_graph(edges, means[labels] + rng.normal(size=(nodes, 10)), labels)
+
+
+def fresh_gain(graph: Graph, given: np.ndarray, pair: tuple[Arm, Arm], rng: np.random.Generator) -> tuple[float, float]:
+    """What the first arm gains on the second on the other nodes by logistic regression, and its standard error."""
+    drawn = draw_neighbours(graph, np.arange(graph.nodes), rng, lambda share: None)
+    features, score, values = represent(graph.features), scorer(graph.labels), []
+    for arm in pair:
+        parts = [features, *(mean_of(features, table) for table in drawn.of(arm, rng)), *drawn.counts(arm)]
+        inputs = np.concatenate([block(part) for part in parts], axis=1)
+        model = LogisticRegression(C=10.0, max_iter=300).fit(inputs[given], graph.labels[given])
+        values.append(score(model.predict_log_proba(inputs[~given]), graph.labels[~given]))
+    gain = values[0] - values[1]
+    return gain.mean(), gain.std() / len(gain) ** 0.5
+
+
+@pytest.mark.parametrize("kind", MADE)
+def test_what_is_said_of_a_made_graph_is_true_on_nodes_whose_labels_were_hidden(kind):
+    rng = np.random.default_rng(list(MADE).index(kind))
+    graph = made(kind, rng)
+    given = rng.permutation(graph.nodes) < 350
+    trial, found = advice(dataclasses.replace(graph, labels=np.where(given, graph.labels, -1)))
+    arms = {arm.name: arm for arm in trial.arms}
+    for one in found:
+        if one.does != "no difference":
+            gain, error = fresh_gain(graph, given, (arms[one.compared[0]], arms[one.compared[1]]), rng)
+            assert (gain if one.does == "follow" else -gain) > -2 * error, (one.text, gain, error)
+    silent = {"features that say all", "edges that say nothing"}
+    told = {"homophily", "heterophily", "useless features", "unequal classes"}
+    assert found[0].does != "follow" or kind not in silent
+    assert found[0].does == "follow" or kind not in told
 
 
 def test_graphs_without_features_are_judged_by_the_labels_of_the_training_part():

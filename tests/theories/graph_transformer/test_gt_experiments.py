@@ -20,7 +20,7 @@ from lemmata.theories.graph_transformer.extensions.whole_graphs import simulate 
 from lemmata.theories.graph_transformer.hand_made import experiments as hand_made
 from lemmata.theories.graph_transformer.hand_made.data import count_margins
 from lemmata.theories.graph_transformer.setting import Setting
-from lemmata.theories.graph_transformer.studies.draws import sample_shells, simulate_batches, simulate_sampler
+from lemmata.theories.graph_transformer.studies.random_samples import sample_shells, simulate_batches, simulate_sampler
 from lemmata.theories.graph_transformer.studies.shells import examine_shells, vary_masses
 from lemmata.theories.graph_transformer.training import simulate
 

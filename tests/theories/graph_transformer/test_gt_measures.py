@@ -25,7 +25,7 @@ from lemmata.theories.graph_transformer.measures import (
 )
 from lemmata.theories.graph_transformer.sampling import SAMPLER
 from lemmata.theories.graph_transformer.setting import Setting
-from lemmata.theories.graph_transformer.studies.draws import preferred_ratio, sampled_ratios
+from lemmata.theories.graph_transformer.studies.random_samples import preferred_ratio, sampled_ratios
 from lemmata.theories.graph_transformer.studies.shells import examine_start
 from lemmata.theories.graph_transformer.theorem import hypotheses, satisfies_assumption, uncensored
 

@@ -14,8 +14,8 @@ from lemmata.networks.shallow import Network
 from lemmata.theories.graph_transformer import probes
 from lemmata.theories.graph_transformer.network import Parameters, gradient, run_sampled, tokens_of
 from lemmata.theories.graph_transformer.probes import all_tokens, masses
-from lemmata.theories.graph_transformer.studies import draws as batch_gradients
-from lemmata.theories.graph_transformer.studies.draws import sampled_ratios
+from lemmata.theories.graph_transformer.studies import random_samples as batch_gradients
+from lemmata.theories.graph_transformer.studies.random_samples import sampled_ratios
 
 DRAWS, ROWS = 2, 80
 LABELLED = 30

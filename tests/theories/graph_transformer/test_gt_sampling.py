@@ -32,7 +32,7 @@ from lemmata.theories.graph_transformer.network import Parameters, run_sampled, 
 from lemmata.theories.graph_transformer.probes import Watched, draw_watched, full
 from lemmata.theories.graph_transformer.sampling import SAMPLER, draw_positions, draw_tokens, order_by_distance
 from lemmata.theories.graph_transformer.setting import Setting
-from lemmata.theories.graph_transformer.studies.draws import violations
+from lemmata.theories.graph_transformer.studies.random_samples import violations
 
 FAST: dict[str, Any] = {"compiler_options": {"xla_backend_optimization_level": 0}}
 NODES, MANY = 15, 20_000

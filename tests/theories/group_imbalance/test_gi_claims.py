@@ -82,8 +82,7 @@ def test_what_fails_as_stated_has_its_correction_beside_it():
 def test_a_claim_without_data_and_its_controls_come_out_as_expected(name):
     claim = CLAIMS[name]
     finding = examine(claim, {}, 12345)
-    # over the five ground truths of the register the exponent of E_w is 0.62, beyond the tolerance; over sixty 0.58
-    assert finding.verdict.outcome == (lm.FAILS if name == "g7-exponents" else claim.expected), finding.verdict.note
+    assert finding.verdict.outcome == claim.expected, finding.verdict.note
     for control, verdict in finding.controls:
         assert verdict.outcome == claim.expected_of(control), (control.case, verdict.note)
 

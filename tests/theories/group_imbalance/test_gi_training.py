@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import lemmata as lm
-from lemmata.theories.group_imbalance import baselines, minimum, network, probes, training
+from lemmata.theories.group_imbalance import baselines, measures, minimum, network, training
 from lemmata.theories.group_imbalance.data import draw_data, draw_sample, draw_world
 from lemmata.theories.group_imbalance.setting import STARTS, Setting
 from lemmata.theories.group_imbalance.studies import success
@@ -153,12 +153,12 @@ def test_records_take_the_first_steps_and_the_last():
 
 def test_a_rate_is_read_off_a_straight_line_and_not_below_its_floor():
     t = np.arange(0, 1000, 10.0)
-    rate, straight = probes.fitted_rate(t, 0.1 * 0.99**t, 0.0)
+    rate, straight = measures.fitted_rate(t, 0.1 * 0.99**t, 0.0)
     assert rate == pytest.approx(0.01)
     assert straight == pytest.approx(1.0)
     floored = np.maximum(0.1 * 0.99**t, 1e-4)
-    assert probes.fitted_rate(t, floored, 2e-4)[0] == pytest.approx(0.01)
-    assert np.isnan(probes.fitted_rate(t[:4], t[:4] + 1, 0.0)[0])
+    assert measures.fitted_rate(t, floored, 2e-4)[0] == pytest.approx(0.01)
+    assert np.isnan(measures.fitted_rate(t[:4], t[:4] + 1, 0.0)[0])
 
 
 def test_excess_risk_without_labels_is_that_with_labels_less_the_floor():
@@ -166,10 +166,11 @@ def test_excess_risk_without_labels_is_that_with_labels_less_the_floor():
     sample = draw_sample(world.mixture, world.truth, 400_000, 9)
     W = world.truth + 0.5
     labelled = network.risk(W, sample.x, sample.y) - network.risk(world.truth, sample.x, sample.y)
-    free = probes.excess(W, world.truth, sample.x)
+    free = network.excess(W, world.truth, sample.x)
     assert free > 0
     assert free == pytest.approx(labelled, abs=5e-3)
-    entropy = probes.entropy(world.truth, sample.x)
+    known = network.sides(world.truth, sample.x)
+    entropy = network.cross_entropy(known, known).mean()
     assert entropy == pytest.approx(network.risk(world.truth, sample.x, sample.y), abs=5e-3)
 
 

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lemmata.theories.group_imbalance import population
-from lemmata.theories.group_imbalance.network import ACTIVATIONS, SIGMOID, log_probabilities
+from lemmata.theories.group_imbalance.network import ACTIVATIONS, SIGMOID, losses
 
 TRUTH = np.array([[1, 0.5, 0], [0, 2, -0.4], [-1, 0.3, 1.2], [0.5, 0, 0], [0, -0.5, 1]])
 SMALL = np.array([[1.0, -0.5], [0.5, 1.0]])
@@ -84,8 +84,9 @@ def test_floor_and_excess_risk_agree_with_simulation():
     mean, covariance = random_group(rng, 3)
     truth, weights = SMALL_3, SMALL_3 + 0.3 * rng.standard_normal((3, 2))
     x = mean + rng.standard_normal((400_000, 3)) @ population.square_root(covariance)
-    one, zero = log_probabilities(truth, x)
-    fit_one, fit_zero = log_probabilities(weights, x)
+    (one, zero), (fit_one, fit_zero) = (
+        [-losses(W, x, np.full(len(x), y)) for y in (1.0, 0.0)] for W in (truth, weights)
+    )
     entropy = -np.exp(one) * one - np.exp(zero) * zero
     gap = np.exp(one) * (one - fit_one) + np.exp(zero) * (zero - fit_zero)
     for exact, sampled in (

@@ -55,7 +55,7 @@ def test_the_limit_at_vanishing_scale_is_that_of_item_6_and_not_the_printed_one(
     u = np.array([1.0, 2.0])
     assert rho.vanishing_scale_limit(u) == pytest.approx(0.0063940016, abs=6e-11)
     assert rho.rho(u / 0.01, 0.01) == pytest.approx(rho.vanishing_scale_limit(u), rel=1e-2)
-    assert abs(rho.printed_scale_limit(u) / rho.vanishing_scale_limit(u) - 1) > 0.05
+    assert abs((SIGMOID.first(u) ** 2).min() / rho.vanishing_scale_limit(u) - 1) > 0.05
     assert rho.rho(np.array([1.0, 0.0]) / 0.01, 0.01) < 1e-6
     assert rho.vanishing_scale_limit(np.array([1.0, 0.0])) == 0
 
@@ -66,7 +66,7 @@ def test_both_families_have_the_limits_of_row_15(u):
     np.testing.assert_allclose([small.variance, small.weighted_variance], rho.small_scale_families(u, 0.01), rtol=1e-2)
     np.testing.assert_allclose([large.variance, large.weighted_variance], rho.large_scale_families(u, 200.0), rtol=3e-2)
     assert rho.small_scale_families(0.0, 0.01)[1] == pytest.approx(3 / 128 * 1e-8)
-    assert small.weighted_variance < 0.05 * rho.printed_small_scale(0.01)
+    assert small.weighted_variance < 0.05 * 9 / 64 * 0.01**2
 
 
 @pytest.mark.parametrize("sigma", [0.5, 1.0])

@@ -1,16 +1,18 @@
 """What claims and figures read off the data: lengths, growth records, task sets, gates."""
 
+import json
 from typing import Any
 
 import numpy as np
 import pytest
 import xarray as xr
 
+import lemmata as lm
 from lemmata.lab.claims import NotApplicable
 from lemmata.theories.icl import measures
 from lemmata.theories.icl.claims.testing import length_ratio
 from lemmata.theories.icl.claims.training import of_the_cycle
-from lemmata.theories.icl.measures import DEFAULT
+from lemmata.theories.icl.measures import setting_of
 
 inf, nan = float("inf"), float("nan")
 STEPS = [0.0, 60, 100, 110, 120, 200, 300, nan]
@@ -27,9 +29,17 @@ def curve(lengths: Any, values: Any) -> xr.DataArray:
     return xr.DataArray(np.asarray(values, float), dims="test_contexts", coords={"test_contexts": lengths})
 
 
-def test_the_register_is_written_in_the_numbers_of_the_default_setting() -> None:
-    assert (DEFAULT.initial_scale, DEFAULT.pattern_norm, DEFAULT.patterns, DEFAULT.irrelevant) == (0.1, 3, 6, 24)
-    assert (DEFAULT.batch, DEFAULT.fraction, DEFAULT.test_fraction, DEFAULT.neurons) == (120, 0.8, 0.8, 200)
+def test_criteria_are_written_in_the_numbers_of_the_setting_that_the_data_are_of() -> None:
+    default = setting_of(xr.Dataset())
+    assert (default.initial_scale, default.pattern_norm, default.patterns, default.irrelevant) == (0.1, 3, 6, 24)
+    assert (default.batch, default.fraction, default.test_fraction, default.neurons) == (120, 0.8, 0.8, 200)
+    named = xr.Dataset(attrs={"setting": json.dumps({"batch": 24, "fraction": 0.5, "odr": {"shape": [3, 30]}})})
+    assert (setting_of(named).batch, setting_of(named).fraction, setting_of(named).odr) == (24, 0.5, None)
+
+
+def test_the_data_of_an_experiment_name_their_setting(smoke: Any) -> None:
+    setting = setting_of(lm.run("icl/p1-default", preset="smoke", out=smoke("icl").folder))
+    assert (setting.neurons, setting.batch, setting.irrelevant, setting.steps) == (16, 24, 6, 12)
 
 
 # Lengths

@@ -157,10 +157,10 @@ def test_the_limit_reaches_the_asymptotes_after_a_million_million_steps(slope, D
 
 def test_frozen_parts_rest_in_the_limit_and_starts_are_kept() -> None:
     task = Task(20, 2, 10.0, 0.1, 0.05)
-    still = follow_limit(task, [0, 1e4], train_attention=0.0)
+    still = follow_limit(task, [0, 1e4], trained=(1.0, 0.0))
     np.testing.assert_array_equal(still.gap, 0)
     assert still.value[1] == near(reduced.start_scale(task), rel=1e-9)
-    held = follow_limit(task, [0, 1e4], value=1.0, gap=0.5, train_values=0.0)
+    held = follow_limit(task, [0, 1e4], (1.0, 0.5), (0.0, 1.0))
     np.testing.assert_array_equal(held.value, 1)
     assert held.gap[0] == 0.5
     assert held.gap[1] > 2

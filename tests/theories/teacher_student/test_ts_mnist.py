@@ -20,6 +20,7 @@ from lemmata.lab.runner import Options, run
 from lemmata.theories.teacher_student.mnist import data as real
 from lemmata.theories.teacher_student.mnist.claims import CLAIMS, record_from_which_above
 from lemmata.theories.teacher_student.mnist.experiments import EXPERIMENTS, VARIANTS
+from lemmata.theories.teacher_student.mnist.figures import basins
 from lemmata.theories.teacher_student.mnist.setting import MnistSetting
 from lemmata.theories.teacher_student.mnist.training import (
     Teacher,
@@ -425,3 +426,14 @@ def test_every_seed_must_meet_the_limits():
     assert found("exp-e4-cosine", world(cosines=one_low)).verdict.outcome == FAILS
     small = RATIOS | {"leaky": [[1, 1, 1, 1.7, 1], [1, 1, 1, 1.5, 1]]}
     assert found("exp-e4-mass", world(ratios=small)).verdict.outcome == FAILS
+
+
+def test_random_starts_report_the_share_of_runs_in_the_right_basin_with_its_interval():
+    ends = xr.DataArray(
+        [[1.0] * 9 + [0.0] * 3, [1.0] * 11 + [np.nan]],
+        coords={"initial_scale": [0.01, 0.0001], "seed": range(12)},
+        name="in_basin",
+    )
+    first, second = basins(ends.to_dataset()).rows
+    assert first == ["0.01", 12.0, 0.75, pytest.approx(0.468, abs=1e-3), pytest.approx(0.911, abs=1e-3)]
+    assert second[:3] == ["0.0001", 11.0, 1.0]  # a run without a value does not count

@@ -159,7 +159,7 @@ def test_inputs_and_positions_are_stacked_in_this_order_for_every_sample() -> No
 def test_the_full_student_attends_by_inputs_and_positions_sample_by_sample(slope, temperature) -> None:
     case, values, attention = wide_case(7)
     both = network.concatenated(case.inputs, case.positions)
-    found = full_respond(values, attention, both, slope, temperature=temperature)
+    found = full_respond(Weights(values, attention), both, slope, temperature=temperature)
     for n in range(SAMPLES):
         Z = np.vstack([case.inputs[:, n], case.positions])
         logits = np.zeros((TOKENS, TOKENS))
@@ -167,7 +167,7 @@ def test_the_full_student_attends_by_inputs_and_positions_sample_by_sample(slope
             logits[key, query] = Z[:, key] @ attention @ Z[:, query] / (temperature * math.sqrt(TOKENS))
         expected = sigma(values @ Z @ column_softmax(logits), slope)
         np.testing.assert_allclose(found[:, n], expected, rtol=1e-12, atol=1e-13)
-        single = full_respond(values, attention, both[:, n], slope, temperature=temperature)
+        single = full_respond(Weights(values, attention), both[:, n], slope, temperature=temperature)
         np.testing.assert_allclose(single, expected, rtol=1e-12, atol=1e-13)
 
 
@@ -179,7 +179,7 @@ def test_the_full_student_with_inactive_blocks_at_zero_is_the_position_student(s
     attention[FEATURES:, FEATURES:] = case.weights.attention
     both = network.concatenated(case.inputs, case.positions)
     expected = respond(case.weights.values, case.scores(1.5), jnp.asarray(case.inputs), slope)
-    found = full_respond(values, attention, both, slope, temperature=1.5)
+    found = full_respond(Weights(values, attention), both, slope, temperature=1.5)
     np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-13)
 
 
@@ -188,7 +188,7 @@ def test_keys_and_queries_of_their_own_are_the_full_student_with_their_product()
     width = FEATURES + TOKENS
     keys, queries = 0.5 * case.rng.normal(size=(2, width, width))
     both = network.concatenated(case.inputs, case.positions)
-    found = full_respond(values, keys.T @ queries, both, 0.1)
+    found = full_respond(Weights(values, keys.T @ queries), both, 0.1)
     for n in range(SAMPLES):
         Z = np.asarray(both[:, n])
         S = column_softmax((keys @ Z).T @ (queries @ Z) / math.sqrt(TOKENS))

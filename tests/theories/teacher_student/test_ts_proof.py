@@ -72,6 +72,11 @@ def formulas(D: float, K: float, M: float, kappa: float, eta: float, state: Any)
             "excess": excess, "C2": C2, "C3": C3}  # fmt: skip
 
 
+def beyond(number: float, bound: float) -> float:
+    """How far above its bound, relative to that: inequalities whose sides both vanish are of no size of their own."""
+    return (number - bound) / abs(bound)
+
+
 def expected(
     D: float, K: float, M: float, kappa: float, eta: float, norms: float, t: float, now: Any, then: Any
 ) -> Any:
@@ -102,14 +107,14 @@ def expected(
         "early": (C1 / star - 1, 2 * C1 / star - 1),
         "increment": (abs(grown / rise - 1), abs(grown / (rise * norms / M) - 1)),
         "quotient_high": (quotient, quotient * M / norms), "quotient_low": (-quotient, -quotient * M / norms),
-        "increment_upper": (dp / p - D**2 / (D**2 - 1) * delta * x, dp / p - delta * x / 2),
-        "increment_lower": (delta * x / 2 - dp / p,) * 2,
+        "increment_upper": (beyond(dp / p, D**2 / (D**2 - 1) * delta * x), beyond(dp / p, delta * x / 2)),
+        "increment_lower": (beyond(-dp / p, -delta * x / 2),) * 2,
         "increment_exact": (abs(dp - delta * g["p"] * (1 - math.exp(-x))) / p,
                             abs(dp - delta * g["p"] * (1 - math.exp(-grown))) / p),
         "logit_step": (grown / cap - 1, grown / (0.01 * cap) - 1),
-        "value_drop": (drop - 3 * D * K * p * dp / Q, drop),
-        "width_drop": (lost - width / f["h"], lost),
-        "value_rise": (-drop - 1.5 * (D - K + K * star) / (Q - K * dp) * dp / star, -drop),
+        "value_drop": (beyond(drop, 3 * D * K * p * dp / Q), drop),
+        "width_drop": (beyond(lost, width / f["h"]), lost),
+        "value_rise": (beyond(-drop, 1.5 * (D - K + K * star) / (Q - K * dp) * dp / star), -drop),
         "value_path": (abs(C1 / (start * (1 - (1 - eta * a) ** t)) - 1),) * 2,
         "plateau": (p * D / (1 + D**-0.25) - 1,) * 2, "scale_high": (star,) * 2, "scale_low": (-star,) * 2,
         "value_lower": (max(0.95, 1 - 0.8 * f["h"]) - C1 / star,) * 2,
@@ -148,20 +153,23 @@ def test_a_check_looks_at_the_steps_that_it_is_about() -> None:
     task = Task(12.0, 2.0, 5.0, 0.0, 0.05)
     state, start = Scalars(1.0, 2.0, 0.4), Scalars(0.0, 0.0, 0.0)
 
-    def applying(t: float, now: Scalars) -> set[str]:
-        seen = checks_at(task, 1.0, 5.0, 9.0, t, now, now)
-        return {name for name in seen if bool(seen[name].applies)}
+    def applying(t: float, now: Scalars, then: Scalars) -> set[str]:
+        seen = checks_at(task, 1.0, 5.0, 9.0, t, now, then)
+        return {name for name in seen if bool(seen[name].applies)} - {"early"}
 
-    always = {"score_range", "logit_sign", "logit_rise", "value_sign", "value_bound", "increment_upper",
-              "increment_lower", "increment_exact", "logit_step", "value_drop", "value_rise", "upper", "upper_equal",
-              "largest_value"}  # fmt: skip
+    next_state = state._replace(support=state.support + 0.01)
+    always = {"score_range", "value_bound", "increment_exact", "logit_step", "upper", "upper_equal", "largest_value"}
+    after_the_first = {"score_rise", "logit_sign", "logit_rise", "value_sign"}
+    rising = {"increment_upper", "increment_lower", "value_drop", "value_rise"}
     phase_one = {"plateau", "scale_high", "scale_low"}
-    begun = {"deviation", "increment", "width_drop"}
-    fit = {"quotient_high", "quotient_low", "value_lower"}
-    assert applying(0.0, start) - {"early"} == always | phase_one
-    assert applying(3.0, state) - {"early"} == always | phase_one | begun | {"score_rise", "value_path"}
-    assert applying(6.0, state) - {"early"} == always | begun | fit | {"score_rise", "slow"}
-    assert applying(9.0, state) - {"early"} == always | begun | fit | {"score_rise", "slow", "product", "lower"}
+    begun = after_the_first | {"deviation", "increment"}
+    fit = {"quotient_high", "quotient_low", "value_lower", "slow"}
+    assert applying(0.0, start, start) == always | phase_one
+    assert applying(3.0, state, state) == always | phase_one | begun | {"value_path"}
+    begun |= rising | {"width_drop"}  # where the score moves
+    assert applying(3.0, state, next_state) == always | phase_one | begun | {"value_path"}
+    assert applying(6.0, state, next_state) == always | begun | fit
+    assert applying(9.0, state, next_state) == always | begun | fit | {"product", "lower"}
     # C_1 ≤ C_1* is asked while p ≤ 1/(2√(πDK)), which D = 40, K = 1 starts below
     for gap, early in ((0.1, True), (9.0, False)):
         state = Scalars(1.0, gap, 0.0)

@@ -93,7 +93,7 @@ def along() -> xr.Dataset:
     worst.loc[{"check": "quotient_low", "form": "broken"}] = -0.6
     worst.loc[{"variant": "unstable"}] = 5.0
     worst.loc[{"variant": "frozen", "check": ["quotient_high", "quotient_low"]}] = 0.0
-    worst.loc[{"variant": "wide", "check": ["value_path", "plateau", "scale_high"]}] = 4.0
+    worst.loc[{"variant": "wide", "check": ["value_path", "plateau", "scale_high", "slow"]}] = 4.0
     worst.loc[{"variant": "fast", "check": "value_lower"}] = 0.1
     ones = worst.isel(check=0, form=0, drop=True) * 0 + 1
     table = {"R1": (20, 1, 2, 0.05), "R2": (64, 2, 4, 0.02), "R3": (36, 4, 10, 0.05), "wide": (64, 2, 819.2, 0.02),
@@ -143,6 +143,7 @@ def curves() -> xr.Dataset:
     target = np.full((9, 2, 2, 3, 3), np.nan)
     target[..., :2, :2] = [[1.0, 1.0], [0.0, 0.0]]
     scores = np.where(target > 0, 0.8, 0.2) + 0 * target
+    scores[6:, 0, ..., :2, :2] = 0.5  # frozen attention is uniform
     there = 0 * step
     return xr.Dataset(
         {"step": (dims, step), "excess": (dims, excess), "score": (dims, 0.8 + there), "cosine": (dims, 1 + there),

@@ -89,9 +89,9 @@ QUICK: dict[str, tuple[int, dict[str, Any], dict[str, dict[Any, dict[str, Any]]]
             "label_order": values("label_order", "true", "shuffled"),
         },
     ),
-    "f1a-samples": (5, F1, {"relevant_fraction": F1_FRACTIONS, "samples": counts(2, 4, 8, 16, 32, 64, 128)}),
+    "f1a-samples": (10, F1, {"relevant_fraction": F1_FRACTIONS, "samples": counts(2, 4, 8, 16, 32, 64, 128)}),
     "f3-samples-frozen": (
-        5,
+        10,
         {**F1, "train_attention": 0},
         {"relevant_fraction": F1_FRACTIONS, "samples": counts(2, 4, 8, 16, 32, 64, 128)},
     ),

@@ -15,7 +15,7 @@ from lemmata.datasets.graphs.distances import distance_blocks, distance_table
 from lemmata.datasets.graphs.graph import Graph, Split, from_arrays, make_graph
 from lemmata.datasets.graphs.listed import from_edge_list
 from lemmata.datasets.graphs.objects import from_object
-from lemmata.lab.errors import UserError, unknown
+from lemmata.lab.errors import UserError, nearest, unknown
 from lemmata.lab.inputs import remember
 
 __all__ = [
@@ -90,8 +90,11 @@ def from_any(data: Any) -> tuple[Graph, list[Path]]:
         return listed.load_files([Path(one) for one in data]), [Path(one) for one in data]
     if not isinstance(data, (str, Path)):
         return from_object(data), []
-    if str(data) in KNOWN and not Path(data).exists():
-        data = find(str(data))
+    if not Path(data).exists():
+        if str(data) in KNOWN:
+            data = find(str(data))
+        elif str(data).isidentifier() and nearest(str(data), list(KNOWN)):
+            raise unknown("graph", str(data), KNOWN)
     return load(data), files_of(data)
 
 

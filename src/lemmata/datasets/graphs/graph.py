@@ -139,6 +139,8 @@ def from_arrays(
         raise UserError(f"{source}: the adjacency must be a square matrix of numbers, not {matrix.shape}.")
     if matrix.shape[0] != len(np.atleast_1d(labels)):
         raise UserError(f"{source}: {matrix.shape[0]} nodes in the adjacency, {len(np.atleast_1d(labels))} labels.")
+    if not np.isfinite(matrix.data).all():
+        raise UserError(f"{source}: the adjacency must be of finite numbers.")
     present: Any = matrix.astype(bool)
     present.eliminate_zeros()
     if not symmetrize:

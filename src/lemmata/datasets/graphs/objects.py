@@ -56,7 +56,7 @@ def _networkx(data: Any) -> Graph:
 
 def _mapping(data: Mapping[str, Any]) -> Graph:
     labels, features = classes_of(_array(data["labels"])), data.get("features")
-    features = features if features is None or sparse.issparse(features) else _array(features)
+    features = features if features is None else _array(features)
     if "adjacency" in data:
         return from_arrays(data["adjacency"], features, labels, symmetrize=True)
     if "edges" in data:
@@ -64,8 +64,8 @@ def _mapping(data: Mapping[str, Any]) -> Graph:
     raise UserError(f"The mapping has neither edges nor adjacency: {ADVICE}.")
 
 
-def _array(values: Any) -> np.ndarray:
-    """Of a tensor of any device, or of anything that NumPy reads."""
+def _array(values: Any) -> Any:
+    """Of a tensor of any device, or of anything that NumPy reads; a sparse matrix stays one."""
     for step in ("detach", "cpu"):
         values = getattr(values, step)() if hasattr(values, step) else values
-    return np.asarray(values)
+    return values if sparse.issparse(values) else np.asarray(values)

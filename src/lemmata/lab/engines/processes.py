@@ -13,6 +13,7 @@ import os
 import queue
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from multiprocessing.connection import Pipe
@@ -128,10 +129,13 @@ class Processes:
 
     def __init__(self, count: int | None = None, timeout: float | None = None) -> None:
         self._timeout = timeout
-        self.workers = [Worker(environment) for environment in share_machine(count)]
+        self.workers: list[Worker] = []
         self._idle: queue.SimpleQueue[Worker] = queue.SimpleQueue()
-        for worker in self.workers:
-            self._idle.put(worker)
+        self._open = contextlib.ExitStack()
+        self._open.enter_context(involve(Party(end=self._end)))  # also while nothing is computed
+        for environment in share_machine(count):
+            self.workers.append(Worker(environment))
+            self._idle.put(self.workers[-1])
 
     def backend(self, needs: Needs) -> str:
         return jax.default_backend()
@@ -139,7 +143,7 @@ class Processes:
     def run(self, work: Work, calls: Sequence[Call], report: Report) -> Ended:
         parcel, cache = pack_work(work), programs_folder()
         busy: set[Worker] = set()
-        stopped = False
+        stopped, turn = False, threading.Lock()
 
         def compute(call: Call) -> Answer:
             worker = self._idle.get()
@@ -147,9 +151,10 @@ class Processes:
             status = None
             try:
                 for _ in range(ATTEMPTS):
-                    worker.revive()
-                    if stopped:
-                        raise Interrupted
+                    with turn:  # no worker is started when all are told to leave
+                        if stopped:
+                            raise Interrupted
+                        worker.revive()
                     try:
                         about: dict[str, Any] = {"report": functools.partial(report, call), "at": _words(call)}
                         given = (parcel, pack(call), cache)
@@ -165,13 +170,10 @@ class Processes:
 
         def tell() -> None:
             nonlocal stopped
-            stopped = True
+            with turn:
+                stopped = True
             for worker in list(busy):
                 worker.process.terminate()
-
-        def end() -> None:
-            for worker in self.workers:
-                worker.process.kill()
 
         def stop() -> None:
             tell()
@@ -181,7 +183,7 @@ class Processes:
             for worker in list(busy):
                 worker.process.kill()
 
-        with involve(Party(tell, lambda: all(worker.is_gone() for worker in list(busy)), end)):
+        with involve(Party(tell, lambda: all(worker.is_gone() for worker in list(busy)))):
             yield from from_threads(compute, calls, len(self.workers), stop)
 
     def stop(self) -> None:
@@ -193,8 +195,13 @@ class Processes:
                 worker.ask(forget_programs)
 
     def close(self) -> None:
+        self._open.close()
         for worker in self.workers:
             worker.kill()
+
+    def _end(self) -> None:
+        for worker in self.workers:
+            worker.process.kill()
 
 
 def _words(call: Call) -> str:

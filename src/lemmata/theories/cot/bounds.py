@@ -97,8 +97,7 @@ def plurality_error(p: Any, rho: Any, n: Any, shown: Any, kind: str = "exact") -
 
 def even_row(p: float, rho: float, shown: int) -> np.ndarray:
     """The chances of a step: right, runner-up, the rest."""
-    second = 1 - p if shown == 2 else (1 - rho) * p
-    return np.concatenate([[p, second], np.full(shown - 2, (1 - p - second) / max(shown - 2, 1))])
+    return transitions.even_matrices(np.zeros((1, shown), int), np.array([p]), rho, np.ones((1, shown), int))[0, 0]
 
 
 @bound("Proposition 3, section 5")

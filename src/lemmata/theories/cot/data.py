@@ -103,8 +103,7 @@ def draw_system(setting: Setting, rng: np.random.Generator) -> tuple[np.ndarray,
         if law != "pairs":
             runner = rng.integers(1, maps.shape[1], maps.shape) if setting.runner_up == "random" else np.ones_like(maps)
             return maps, transitions.even_matrices(maps, setting.step_probabilities(), setting.primacy, runner)
-        chances = setting.first_right, setting.unsure_right, setting.sure_right, setting.last_right
-        matrices = transitions.pair_matrices(maps, *chances)
+        matrices = transitions.pair_matrices(maps, *setting.pair_chances())
         if own is not None or not transitions.coincide(matrices, maps):
             return maps, matrices
 
@@ -267,14 +266,17 @@ def draw_trials(
     query = first + jax.random.randint(query_key, (count,), 0, kinds)
     match = (jnp.arange(room) < matching) | (jax.random.uniform(match_key, (count, room)) < by_itself)
     other = (query[:, None] + jax.random.randint(other_key, (count, room), 1, shown)) % shown
-    reached = [jnp.where(match, query[:, None], other)]
-    for k in range(reaches - 1):
-        total = jnp.cumsum(tested.matrices[k], axis=1)
-        ends = (total / total[:, -1:])[:, :-1]  # divided by itself the end is exactly 1
+    start, total = jnp.where(match, query[:, None], other), jnp.cumsum(tested.matrices, axis=2)
+    ends = (total / total[:, :, -1:])[:, :, :-1]  # divided by itself the end is exactly 1
+
+    def step(at: Array, k: Array) -> tuple[Array, Array]:
         draw = jax.random.uniform(jax.random.fold_in(chain_key, k), (count, room, 1))
-        reached.append(jnp.sum(draw >= ends[reached[-1]], axis=2))
+        following = jnp.sum(draw >= ends[k, at], axis=2)
+        return following, following
+
+    later = jnp.moveaxis(jax.lax.scan(step, start, jnp.arange(reaches - 1))[1], 0, 1)
     weight = jnp.broadcast_to((jnp.arange(room) < length) * 1.0, (count, room))
-    return Trials(jnp.stack(reached, axis=1), weight, tested.images.T[query], noise)
+    return Trials(jnp.concatenate([start[:, None], later], axis=1), weight, tested.images.T[query], noise)
 
 
 def watched_trials(problem: Setting, key: jax.Array, watched: System) -> Trials:

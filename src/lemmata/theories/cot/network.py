@@ -163,15 +163,16 @@ def example_columns(trials: Trials) -> Columns:
     return Columns._make((input, label, jnp.repeat(jnp.arange(K), room), jnp.tile(trials.weight, (1, K)), *noise))
 
 
-def with_own(examples: Columns, own: Int[Array, "prompts reached"], k: int) -> Columns:
-    """The columns of the examples, and the query's own first k steps, which are free of noise."""
-    own_columns = own[:, :k], own[:, 1 : k + 1], jnp.arange(k)
-    indices = (jnp.concatenate(parts, axis=-1) for parts in zip(examples[:3], own_columns, strict=True))
-    noise = (jnp.pad(part, ((0, 0), (0, k), (0, 0))) for part in examples[4:])
-    return Columns._make((*indices, jnp.pad(examples.weight, ((0, 0), (0, k)), constant_values=1), *noise))
+def with_own(examples: Columns, own: Int[Array, "prompts reached"], k: Any) -> Columns:
+    """The columns of the examples, and the query's own steps, free of noise, of which the first k are there."""
+    prompts, reached = own.shape
+    steps = jnp.arange(reached - 2)
+    own_columns = own[:, :-2], own[:, 1:-1], steps, jnp.broadcast_to((steps < k) * 1.0, (prompts, reached - 2))
+    here = (jnp.concatenate(parts, axis=-1) for parts in zip(examples[:4], own_columns, strict=True))
+    return Columns(*here, *(jnp.pad(part, ((0, 0), (0, reached - 2), (0, 0))) for part in examples[4:]))
 
 
-def matching(columns: Columns, query: Int[Array, " prompts"], k: int) -> Bool[Array, "prompts columns"]:
+def matching(columns: Columns, query: Int[Array, " prompts"], k: Any) -> Bool[Array, "prompts columns"]:
     """S_k*: the columns of step k with the query's pattern."""
     return (columns.input == query[:, None]) & (columns.position == k) & (columns.weight > 0)
 
@@ -184,13 +185,16 @@ def votes(table: Table, columns: Columns, attended: Float[Array, "prompts column
 
 def answer_chain(table: Table, trials: Trials) -> Chains:
     """CoT inference: K steps of greedy decoding, each output appended to the prompt (section 4)."""
-    examples, own, attended = example_columns(trials), [trials.truth[:, 0]], []
-    for k in range(trials.chain.shape[1] - 1):
-        columns = with_own(examples, jnp.stack(own, axis=1), k)
-        s, chosen = attention(table, own[-1], jnp.full_like(own[-1], k), columns), matching(columns, own[-1], k)
-        attended.append(jnp.where(jnp.any(chosen, axis=1), jnp.sum(s * chosen, axis=1), jnp.nan))
-        own.append(jnp.argmax(votes(table, columns, s), axis=1))
-    return Chains(jnp.stack(own[1:], axis=1), jnp.stack(attended, axis=1))
+    examples = example_columns(trials)
+
+    def step(own: Array, k: Array) -> tuple[Array, Array]:
+        query, columns = own[:, k], with_own(examples, own, k)
+        s, chosen = attention(table, query, jnp.full_like(query, k), columns), matching(columns, query, k)
+        attended = jnp.where(jnp.any(chosen, axis=1), jnp.sum(s * chosen, axis=1), jnp.nan)
+        return own.at[:, k + 1].set(jnp.argmax(votes(table, columns, s), axis=1)), attended
+
+    own, attended = jax.lax.scan(step, trials.truth, jnp.arange(trials.truth.shape[1] - 1))
+    return Chains(own[:, 1:], attended.T)
 
 
 def answer_directly(table: Table, trials: Trials) -> Int[Array, " prompts"]:

@@ -1,11 +1,13 @@
 """Tracked quantities (section 5): attention groups, projections of W and of gradients, voters on the same prompts."""
 
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 from lemmata.theories.cot.data import Prompts, Trials
-from lemmata.theories.cot.network import Table, attend, attention, count, example_columns, matching, with_own
+from lemmata.theories.cot.network import Table, attention, count, example_columns, matching, with_own
 
 GROUPS = tuple(f"{step} step, {pattern} pattern" for step in ("same", "other") for pattern in ("same", "other"))
 
@@ -25,15 +27,16 @@ def training_groups(attention: Array, prompts: Prompts) -> Float[Array, "prompts
 
 def testing_groups(table: Table, trials: Trials) -> tuple[Float[Array, " group"], Float[Array, ""]]:
     """The four groups on testing prompts with the true earlier steps, mean over steps; and the share without S_k*."""
-    examples, steps = example_columns(trials), trials.truth.shape[1] - 1
-    total, kept = jnp.zeros(len(GROUPS)), jnp.zeros(())
-    for k in range(steps):
-        query, columns = trials.truth[:, k], with_own(examples, trials.truth, k)
+    examples, truth = example_columns(trials), jnp.asarray(trials.truth)
+
+    def at(k: Array) -> tuple[Array, Array]:
+        query, columns = truth[:, k], with_own(examples, truth, k)
         s = attention(table, query, jnp.full_like(query, k), columns)
         there = jnp.any(matching(columns, query, k), axis=1) * 1.0
-        total += there @ group_masses(s, (columns.position == k)[None], columns.input == query[:, None])
-        kept += jnp.sum(there)
-    return total / kept, 1 - kept / (steps * trials.truth.shape[0])
+        return there @ group_masses(s, (columns.position == k)[None], columns.input == query[:, None]), there
+
+    total, there = jax.lax.map(at, jnp.arange(truth.shape[1] - 1))
+    return jnp.sum(total, axis=0) / jnp.sum(there), 1 - jnp.mean(there)
 
 
 def diagonal_means(block: Float[Array, "size size"]) -> tuple[Array, Array]:
@@ -73,12 +76,15 @@ def vote_chain(key: jax.Array, trials: Trials, shown: int, blind: bool = False) 
 
     blind: all examples vote, whatever their input. Ties, and votes of nobody, are decided at random.
     """
-    outputs, current = [], trials.truth[:, 0]
-    for k in range(trials.truth.shape[1] - 1):
-        voters = trials.weight * (1.0 if blind else trials.chain[:, k] == current[:, None])
-        current = _plurality(jax.random.fold_in(key, k), voters, trials.chain[:, k + 1], shown)
-        outputs.append(current)
-    return jnp.stack(outputs, axis=1)
+
+    def step(current: Array, of: Any) -> tuple[Array, Array]:
+        k, before, after = of
+        voters = trials.weight * (1.0 if blind else before == current[:, None])
+        chosen = _plurality(jax.random.fold_in(key, k), voters, after, shown)
+        return chosen, chosen
+
+    before, after = (part.swapaxes(0, 1) for part in (trials.chain[:, :-1], trials.chain[:, 1:]))
+    return jax.lax.scan(step, trials.truth[:, 0], (jnp.arange(len(before)), before, after))[1].T
 
 
 def vote_directly(key: jax.Array, trials: Trials, shown: int) -> Int[Array, " prompts"]:
@@ -90,9 +96,3 @@ def vote_directly(key: jax.Array, trials: Trials, shown: int) -> Int[Array, " pr
 def _plurality(key: jax.Array, voters: Array, output: Array, shown: int) -> Array:
     votes = count(voters, output, shown)
     return jnp.argmax(votes + 0.5 * jax.random.uniform(key, votes.shape), axis=1)
-
-
-def watch(W: Array, prompts: Prompts, patterns: int, steps: int) -> tuple[Array, Array]:
-    """Attention and groups of training prompts."""
-    attention = attend(W, prompts, patterns, steps)
-    return attention, training_groups(attention, prompts)

@@ -10,7 +10,7 @@ import lemmata as lm
 from lemmata.theories.cot import transitions
 from lemmata.theories.cot.voters import matches
 
-MOMENTS = (50, 500, 1000, 2000, 8000)
+MOMENTS = (50, 100, 200, 500, 1000, 2000, 8000)
 """η t at which the weights are kept, where a run has a record there."""
 READ = ("0", *map(str, MOMENTS), "end")
 """The weights that can be tested: W = 0, those kept along training, and the last."""
@@ -37,7 +37,7 @@ class PromptSetting(lm.Setting):
     patterns: int = lm.size(20, "M", "training patterns", low=2)
     reasoning_steps: int = lm.size(3, "K", "reasoning steps")
     batch: int = lm.size(240, "B", "prompts of a training step")
-    records: int = lm.size(226, "", "room for records", low=2)
+    records: int = lm.size(251, "", "room for records", low=2)
     watch_prompts: int = lm.size(1000, "", "fresh training prompts that are watched along training")
     example_room: int = lm.size(0, "", "room for the examples of a training prompt (0: as many as there are)", low=0)
 
@@ -92,27 +92,23 @@ class Setting(PromptSetting):
     last_right: float = lm.number(0.76, "c", "transitions=pairs: third step right", low=0, high=1)
     initial_scale: float = lm.number(0.01, "ξ", "standard deviation of the entries of W(0)", low=0)
     train_attention: int = lm.number(1, "", "1: W is trained; 0: frozen", low=0, high=1, integer=True)
-    dense_records: int = lm.number(0, "", "records at every one of the first so many steps", low=0, integer=True)
+    measure_prompts: int = lm.number(2000, "", "prompts of loss and gradients at kept weights", low=1, integer=True)
 
     test_patterns: int = lm.size(10, "M'", "testing patterns", low=2)
     test_prompts: int = lm.size(500, "", "testing prompts")
     test_room: int = lm.size(0, "", "room for the examples of a testing prompt (0: as many as there are)", low=0)
     watch_tests: int = lm.size(200, "", "testing prompts that are watched along training")
-    measure_prompts: int = lm.size(2000, "", "fresh training prompts for loss and gradients at the kept weights")
-    chunk: int = lm.size(1000, "", "of these, how many at once")
+    chunk: int = lm.size(1000, "", "of the measured prompts, how many at once", low=1)
     key_width: int = lm.size(64, "m", "rows of W_K and W_Q where they are trained separately")
 
     transitions: str = lm.choice("uniform", "how the steps of testing examples err", *transitions.CONSTRUCTORS)
     runner_up: str = lm.choice("next", "the second most probable output: the next pattern, or any", "next", "random")
     pattern_law: str = lm.choice(
-        "haar",
-        "testing patterns: random in the span of the training ones, these, their mean first, outside it, or given",
-        *PATTERN_LAWS,
+        "haar", "testing patterns: in the span of the training ones, these, their mean first, outside", *PATTERN_LAWS
     )
     noise_law: str = lm.choice(
-        "untrained", "noise orthogonal to all patterns and positions, or only to the testing patterns",
-        *("untrained", "perp_tsr"),
-    )  # fmt: skip
+        "untrained", "noise orthogonal to all patterns and positions, or to those tested", "untrained", "perp_tsr"
+    )
     test_mode: str = lm.choice("exact", "matching testing examples: an exact count, or independent", "exact", "iid")
     queries: str = lm.choice("all", "testing queries: any pattern, the first, or any other", "all", "first", "others")
     moment: str = lm.choice("end", "η t of the weights that are tested", *READ)
@@ -126,6 +122,10 @@ class Setting(PromptSetting):
     given_matrices: Any = lm.array("A", "transitions=given: the step matrices (K x M' x M')")
     given_maps: Any = lm.array("f", "the testing task as permutations, counted from 0 (K x M'; default a random shift)")
     given_patterns: Any = lm.array("Λ", "pattern_law=given: testing patterns by their coefficients (M' x M)")
+
+    @lm.derived
+    def chunks(self) -> int:
+        return self.measure_prompts // self.chunk
 
     @lm.derived
     def test_matching(self) -> int:
@@ -196,6 +196,10 @@ class Setting(PromptSetting):
         given = self.trajectory, self.reasoning_steps, self.wrong_step, self.step_weights
         return transitions.step_probabilities(self.transitions, *given)
 
+    def pair_chances(self) -> tuple[float, float, float, float]:
+        """a, b_u, b_s and c of `pairs`."""
+        return self.first_right, self.unsure_right, self.sure_right, self.last_right
+
     def _array_refusals(self) -> Iterator[str]:
         K, shown, own, weights = self.reasoning_steps, self.test_patterns, self.given_patterns, self.step_weights
         together = (("given_patterns", "pattern_law", "given"), ("given_matrices", "transitions", "given"))
@@ -224,6 +228,7 @@ class Setting(PromptSetting):
 
     def _transition_refusals(self) -> Iterator[str]:
         K, shown, law = self.reasoning_steps, self.test_patterns, self.transitions
+        names = "first_right, unsure_right, sure_right, last_right"
         if law in ("uniform", "weighted", "single"):
             if shown <= K and self.given_maps is None:
                 yield f"test_patterns = {shown} is not allowed: shift tasks need more than reasoning_steps = {K}."
@@ -236,6 +241,8 @@ class Setting(PromptSetting):
                         yield f"{numbers} are not feasible: {reason}, step {k}."
         if law == "pairs" and (K != 3 or shown % 2 or shown < 4):
             yield "transitions = pairs is not allowed: it needs reasoning_steps = 3 and test_patterns even, from 4."
+        elif law == "pairs" and transitions.pair_primacy(shown, *self.pair_chances()) <= 0:
+            yield f"{names} = {self.pair_chances()} are not allowed: at some step the right output does not lead."
         if law in ("example", "direct") and (K, shown) != (2, 2):
             yield f"transitions = {law} is not allowed: Example 1 has reasoning_steps = test_patterns = 2."
 

@@ -16,7 +16,7 @@ from lemmata.theories.cot import data, probes, transitions, voters
 from lemmata.theories.cot.data import Prepared, System
 from lemmata.theories.cot.network import answer_chain, answer_directly, trial_table
 from lemmata.theories.cot.setting import Setting
-from lemmata.theories.cot.training import train_network
+from lemmata.theories.cot.training import kept_weights, train_network
 
 TESTED = ("patterns", "reasoning_steps", "test_patterns", "test_prompts", "test_capacity")
 VOTES = 5000
@@ -42,9 +42,10 @@ def asked_trials(
 
 
 @lm.piece(*TESTED, once=True)
-def answer(problem: Setting, key: jax.Array, kept: Array, tested: System, noise: Array) -> dict[str, Array]:
+def answer(problem: Setting, key: jax.Array, run: lm.Run, tested: System, noise: Array) -> dict[str, Array]:
     """Errors of model and voters, by step and in the end; attention on S_k*; what W knows of the testing patterns."""
-    M, shown, W, ties = problem.patterns, problem.test_patterns, kept[problem.read], lm.stream(key, "test", data.TIES)
+    M, shown, ties = problem.patterns, problem.test_patterns, lm.stream(key, "test", data.TIES)
+    W = kept_weights(run)[problem.read]
     table = trial_table(W, tested, M, problem.equal_positions)
     trials = asked_trials(problem, key, tested, noise, problem.test_examples, problem.test_matching)
     chains, truth = answer_chain(table, trials), trials.truth[:, 1:]
@@ -92,11 +93,10 @@ def answer(problem: Setting, key: jax.Array, kept: Array, tested: System, noise:
 )
 def answer_trials(problem: Setting, key: jax.Array, prepared: Prepared) -> dict[str, Array]:
     """Train, and test by CoT and by ICL."""
-    kept, noise = train_network(problem, key, prepared)[1], draw_noise(problem, key, prepared.tested.noise)
-    tested = answer(problem, key, kept, prepared.tested, noise)
-    if problem.track != "prompts":
-        del tested["prompt_error"]
-    return {**tested, **prepared.numbers}
+    run, noise = train_network(problem, key, prepared), draw_noise(problem, key, prepared.tested.noise)
+    tested = answer(problem, key, run, prepared.tested, noise)
+    left = () if problem.track == "prompts" else ("prompt_error",)
+    return {**{name: value for name, value in tested.items() if name not in left}, **prepared.numbers}
 
 
 @lm.host_piece(lambda *given: (jax.ShapeDtypeStruct((given[-1].shape[0],), jnp.result_type(float)),) * 3)
@@ -109,9 +109,9 @@ def count_votes(entropy: Any, matrices: Any, maps: Any, fraction: Any, lengths: 
 
 
 @lm.piece(*TESTED, once=True)
-def answer_lengths(problem: Setting, key: jax.Array, kept: Array, tested: System, noise: Array, lengths: Any) -> Array:
+def answer_lengths(problem: Setting, key: jax.Array, run: lm.Run, tested: System, noise: Array, lengths: Any) -> Array:
     """The mean CoT error of the model at every length that there is room for, until it is below `STOP`; NaN beyond."""
-    table = trial_table(kept[problem.read], tested, problem.patterns, problem.equal_positions)
+    table = trial_table(kept_weights(run)[problem.read], tested, problem.patterns, problem.equal_positions)
 
     def one(length: Array) -> Array:
         matching = jnp.where(problem.by_itself > 0, 0, jnp.ceil(problem.test_fraction * length * (1 - 1e-6)))
@@ -139,7 +139,7 @@ def search_length(problem: Setting, key: jax.Array, prepared: Prepared) -> dict[
     grid, voted, model = count_votes(*given, lengths)
     if problem.track == "prompts":
         noise = draw_noise(problem, key, system.noise)
-        model = answer_lengths(problem, key, train_network(problem, key, prepared)[1], system, noise, lengths)
+        model = answer_lengths(problem, key, train_network(problem, key, prepared), system, noise, lengths)
     return {"lengths": grid, "voter_error": voted, "model_error": model}
 
 

@@ -13,6 +13,7 @@ from lemmata.theories.cot.data import Prepared, Prompts, System
 from lemmata.theories.cot.network import (
     Factors,
     Parameters,
+    attend,
     gradient,
     initialise,
     losses,
@@ -25,13 +26,14 @@ from lemmata.theories.cot.setting import MOMENTS, READ, RELATIONS, Setting
 
 
 @lm.piece(
-    *("dimension", "patterns", "reasoning_steps", "batch", "records", "watch_tests"),
-    *("example_capacity", "task_law", "simulator"),
+    *("dimension", "patterns", "reasoning_steps", "batch", "records", "watch_prompts", "watch_tests"),
+    *("example_capacity", "task_law", "simulator", "factored", "key_width"),
 )
-def train(problem: Setting, key: jax.Array, start: Parameters, basis: Array, fresh: Prompts, watched: System) -> lm.Run:
-    """SGD with a fresh balanced batch at every step; the weights are kept at MOMENTS."""
+def train(problem: Setting, key: jax.Array, start: Parameters | None, basis: Array, watched: System) -> lm.Run:
+    """SGD with a fresh balanced batch at every step, from W(0) if no start is given; W is kept at MOMENTS."""
     M, K, equal = problem.patterns, problem.reasoning_steps, problem.equal_positions
     pool_key, trials = lm.stream(key, "test", data.POOL), data.watched_trials(problem, key, watched)
+    fresh = data.watched_prompts(problem, key, equal)
 
     def draw(key: jax.Array) -> Prompts:
         return data.training_prompts(problem, key, pool_key, problem.batch, problem.pool, equal)
@@ -43,39 +45,37 @@ def train(problem: Setting, key: jax.Array, start: Parameters, basis: Array, fre
 
     def probe(state: Any, previous: Any) -> dict[str, Array]:
         W = weights(state.parameters)
-        attention, groups = probes.watch(W, fresh, M, K)
+        attention = attend(W, fresh, M, K)
         tested, empty = probes.testing_groups(trial_table(W, watched, M, equal), trials)
-        seen = {"train_groups": jnp.mean(groups, axis=0), "test_groups": tested, "empty_share": empty}
+        seen = {
+            "train_groups": jnp.mean(probes.training_groups(attention, fresh), axis=0),
+            "test_groups": tested,
+            "empty_share": empty,
+        }
         return {"train_loss": jnp.mean(losses(attention, fresh, M)), **seen, **probes.gains(W, M, K)}
 
     batches, trainable = lm.fresh(lm.stream(key, "batch"), draw), problem.train_attention
     begin, step = lm.descent(batch_gradient, optax.sgd(problem.step_size), batches, trainable=trainable)
+    at = lm.record_steps(problem.steps, problem.records, problem.record_every)
     keep = jnp.round(jnp.asarray(MOMENTS) / problem.step_size).astype(jnp.int32)
-    return lm.loop(step, begin(start), probe, _moments(problem), keep=keep)
+    start = initialise(problem, key) if start is None else start
+    return lm.loop(step, begin(start), probe, at, keep=keep)
 
 
-def _moments(problem: Setting) -> Array:
-    """The steps of the records: even, or the first so many one by one and even after them."""
-    index, dense, every = jnp.arange(problem.records), problem.dense_records, problem.record_every
-    at = jnp.minimum(jnp.where(index <= dense, index, dense + (index - dense) * every), problem.steps)
-    return jnp.where(dense > 0, lm.without_repeats(at), lm.record_steps(problem.steps, problem.records, every))
-
-
-@lm.piece(once=True)
-def kept_weights(problem: Setting, run: lm.Run) -> tuple[Float[Array, "moment tokens tokens"], Array]:
-    """W = 0, W at MOMENTS (NaN where a run has no record there) and W at the end; and η t of the records."""
+def kept_weights(run: lm.Run) -> Float[Array, "moment tokens tokens"]:
+    """W = 0, W at MOMENTS (NaN where a run has no record there) and W at the end."""
     last = weights(run.state.parameters)
-    kept = jnp.concatenate([jnp.zeros_like(last)[None], weights(run.kept.parameters), last[None]])
-    return kept, run.step * problem.step_size
+    return jnp.concatenate([jnp.zeros_like(last)[None], weights(run.kept.parameters), last[None]])
 
 
-@lm.piece(*("patterns", "reasoning_steps", "example_capacity", "task_law", "measure_prompts", "chunk"))
-def measure(problem: Setting, key: jax.Array, kept: Array, pool: Any) -> dict[str, Array]:
-    """Loss, groups and mean projected gradient of every kept W, on fresh prompts of fresh tasks or of the pool."""
-    M, K = problem.patterns, problem.reasoning_steps
+@lm.piece(*("patterns", "reasoning_steps", "example_capacity", "task_law", "chunk"))
+def measure(problem: Setting, key: jax.Array, run: lm.Run, pool: Any) -> dict[str, Array]:
+    """η t of the records; loss, groups and mean projected gradient of every kept W, on fresh prompts of fresh tasks or
+    of the pool."""
+    M, K, kept = problem.patterns, problem.reasoning_steps, kept_weights(run)
     stream, pool_key = lm.stream(key, "test", data.MEASURE), lm.stream(key, "test", data.POOL)
 
-    def chunk(number: Array) -> dict[str, Array]:
+    def chunk(number: Any) -> dict[str, Array]:
         part = jax.random.fold_in(stream, number)
         prompts = data.training_prompts(problem, part, pool_key, problem.chunk, pool, problem.equal_positions)
         order = jax.random.permutation(jax.random.fold_in(part, 1000), problem.chunk)
@@ -83,30 +83,29 @@ def measure(problem: Setting, key: jax.Array, kept: Array, pool: Any) -> dict[st
         prompts = prompts._replace(target=target)
 
         def one(W: Array) -> dict[str, Array]:
-            attention, groups = probes.watch(W, prompts, M, K)
-            p, loss = groups[:, 0], losses(attention, prompts, M)
-            each = {
-                "loss": loss,
-                "same_mass": p,
-                "curvature": p * (1 - p) ** 2,
-                "off_step": groups[:, 2] + groups[:, 3],
-            }
+            attention = attend(W, prompts, M, K)
+            groups = probes.training_groups(attention, prompts)
+            p, off_step = groups[:, 0], groups[:, 2] + groups[:, 3]
+            each = {"loss": losses(attention, prompts, M), "same_mass": p, "off_step": off_step}
+            each |= {"curvature": p * (1 - p) ** 2}
             projected = probes.relations(gradient(W, prompts, M, K), M, K)
             return {**{name: jnp.mean(values) for name, values in each.items()}, "projected": projected}
 
         return jax.lax.map(one, kept)
 
-    found = jax.lax.map(chunk, jnp.arange(problem.measure_prompts // problem.chunk))
-    return {name: jnp.mean(values, axis=0) for name, values in found.items()}
+    empty = jax.tree.map(lambda of: jnp.zeros(of.shape, of.dtype), jax.eval_shape(chunk, 0))
+    total = jax.lax.fori_loop(0, problem.chunks, lambda i, sums: jax.tree.map(jnp.add, sums, chunk(i)), empty)
+    return {"time": run.step * problem.step_size, **jax.tree.map(lambda sums: sums / problem.chunks, total)}
 
 
-def train_network(problem: Setting, key: jax.Array, prepared: Prepared) -> tuple[lm.Run, Array, Array]:
-    """Initialise and train: the run, its kept weights, and η t of its records."""
-    fresh, initial = data.watched_prompts(problem, key, problem.equal_positions), lm.starting(initialise(problem, key))
-    run = train(problem, key, initial, prepared.basis, fresh, prepared.watched)
-    kept, time = kept_weights(problem, run)
-    lm.keep(network=run.state.parameters, initial=initial, data=fresh, basis=prepared.basis, system=prepared.tested)
-    return run, kept, time
+def train_network(problem: Setting, key: jax.Array, prepared: Prepared) -> lm.Run:
+    """Initialise and train."""
+    given = lm.starting(None, like=lambda: jax.eval_shape(lambda: initialise(problem, key)))
+    run = train(problem, key, given, prepared.basis, prepared.watched)
+    lm.keep(network=run.state.parameters, initial=lambda: initialise(problem, key) if given is None else given)
+    lm.keep(data=lambda: data.watched_prompts(problem, key, problem.equal_positions))
+    lm.keep(basis=prepared.basis, system=prepared.tested)
+    return run
 
 
 R, MOMENT = ("record",), ("moment_read",)
@@ -143,8 +142,8 @@ MEASURED = {
 )
 def simulate(problem: Setting, key: jax.Array, prepared: Prepared) -> dict[str, Array]:
     """One run: train with records, and measure the kept weights on many fresh prompts."""
-    run, kept, time = train_network(problem, key, prepared)
-    found = measure(problem, key, kept, 0)
-    pooled = {"pool_loss": measure(problem, key, kept, problem.pool)["loss"]} if problem.pooled else {}
+    run = train_network(problem, key, prepared)
+    found = measure(problem, key, run, 0)
+    pooled = {"pool_loss": measure(problem, key, run, problem.pool)["loss"]} if problem.pooled else {}
     measured = {f"moment_{name}": found[name] for name in MEASURED}
-    return {**run.results(), "time": time, **measured, "projected": found["projected"], **pooled}
+    return {**run.results(), **measured, **{name: found[name] for name in ("time", "projected")}, **pooled}

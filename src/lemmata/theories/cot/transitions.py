@@ -111,6 +111,8 @@ def even_matrices(maps: np.ndarray, p: np.ndarray, rho: float, runner: np.ndarra
     steps, patterns = maps.shape
     rows, matrices = np.arange(patterns), np.zeros((steps, patterns, patterns))
     for k, right in enumerate(p):
+        if reason := infeasible(float(right), rho, patterns):
+            raise lm.UserError(f"No step errs like this: {reason}.")
         second = 0.0 if right >= 1 else 1 - right if patterns == 2 else (1 - rho) * right
         matrices[k] = max(1 - right - second, 0.0) / max(patterns - 2, 1)
         matrices[k, rows, maps[k]] = right
@@ -130,6 +132,12 @@ def pair_matrices(maps: np.ndarray, a: float, b_u: float, b_s: float, c: float) 
     matrices[2] = (1 - c) / (len(first) - 2)
     matrices[2, rows, third], matrices[2, rows, third[mate]] = c, 0.0
     return matrices
+
+
+def pair_primacy(patterns: int, *chances: float) -> float:
+    """ρ of `pairs`, which is the same for every task."""
+    maps = np.stack(shift_maps(np.arange(patterns), 3))
+    return float(leads(pair_matrices(maps, *chances), maps).min())
 
 
 def coincide(matrices: np.ndarray, maps: np.ndarray) -> bool:

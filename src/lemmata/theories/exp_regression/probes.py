@@ -83,7 +83,7 @@ def judge_step(
     decay = constants.rate * jnp.stack([start, lam, start, lam]) * jnp.array([0.5, 0.5, 3, 3])
     claimed = (t + 1) * jnp.log1p(-jnp.minimum(decay, 1.0))
     achieved = jnp.log(terms.next_square) - jnp.log(jnp.sum(constants.residual**2))
-    found = {
+    judged = {
         **decomposition.decomposition_errors(terms, width),
         **{name: jnp.where(allowed.get(name, True), ratio, NONE) for name, ratio in ratios.items()},
         "first_order": jnp.where(least >= lam / 2, constants.rate * lam * terms.square / -terms.first, NONE),
@@ -94,7 +94,7 @@ def judge_step(
         "step_contraction": terms.next_square / terms.square,
         "kernel_loss": -least / lam,
     }
-    return {name: keep_ratio(ratio, constants.eta > 0) for name, ratio in found.items()}
+    return {name: keep_ratio(ratio, constants.eta > 0) for name, ratio in judged.items()}
 
 
 CONDITIONAL = ("first_order", "second_order_printed", "third_order", "third_order_stated")
@@ -279,6 +279,6 @@ VARIABLES = (
     lm.Variable("separate_difference", (), "", "largest difference from separate runs of the points after 50 steps"),
 )
 LABELS = {
-    "statistic": ("max", "mean", "median"), "rate_of": RATES, "mask": ("uniform", "signs"),
-    "formula": ("exact", "a_r dropped"), "term": ("C_1", "C_2", "C_3"),
-}  # fmt: skip
+    **{"statistic": ("max", "mean", "median"), "rate_of": RATES, "mask": ("uniform", "signs")},
+    **{"formula": ("exact", "a_r dropped"), "term": ("C_1", "C_2", "C_3")},
+}

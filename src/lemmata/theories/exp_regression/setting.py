@@ -87,9 +87,10 @@ class Setting(lm.Setting):
         "loss", "watched at every step: the loss, or every bound too; or recorded by point", "loss", "bounds", "points"
     )
     compare: str = lm.choice(
-        "nothing", "compare with separate runs of the points, or with gradient flow of the first one",
-        "nothing", "separate", "flow",
-    )  # fmt: skip
+        "nothing",
+        "compare with separate runs of the points, or with gradient flow of the first one",
+        *("nothing", "separate", "flow"),
+    )
     shift: str = lm.choice("random", "direction of the perturbation (q6)", *SHIFTS)
 
     inputs: Any = lm.array("x", "points for data_law=given (n x d)")
@@ -157,13 +158,13 @@ class Setting(lm.Setting):
     def warnings(self) -> list[str]:
         unstable = "beyond it the linearised dynamics is unstable; expect a catapult or divergence."
         silent = "the kernel is singular (λ = 0) and the theory says nothing."
-        found = {
+        sentences = {
             f"step_constant is at least 2: {unstable}": self.step == "practical" and self.step_constant >= 2,
             f"pair_ratio = 1 repeats the first point: {silent}": self.pair == "parallel" and self.pair_ratio == 1,
             f"inputs contain a zero or a repeated row: {silent}": self._degenerate(),
             f"on data like these {SINGULAR_STEP}": self._crowded(),
         }
-        return [sentence for sentence, warned in found.items() if warned]
+        return [sentence for sentence, warned in sentences.items() if warned]
 
     def _degenerate(self) -> bool:
         """Whether the user's points contain a zero or a repeated row."""

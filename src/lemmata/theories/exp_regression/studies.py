@@ -158,9 +158,9 @@ def perturb(problem: Setting, key: jax.Array, data: Data, weights: Weights, head
     }
     every = [[jnp.broadcast_to(v.T, weights.T.shape).T for v in directions[shift]] for shift in SHIFTS]
     chosen = jnp.asarray(every)[problem.rules["shift"]]
-    found = jax.vmap(lambda way: moved_ratios(head, x, weights, weights + problem.factor * R * way, R))(chosen)
-    pairs = found.pop("relative_change")
-    return {name: jnp.max(ratios) for name, ratios in found.items()} | {"pair_change": pairs[0, i, j]}
+    by_direction = jax.vmap(lambda way: moved_ratios(head, x, weights, weights + problem.factor * R * way, R))(chosen)
+    pairs = by_direction.pop("relative_change")
+    return {name: jnp.max(ratios) for name, ratios in by_direction.items()} | {"pair_change": pairs[0, i, j]}
 
 
 @lm.simulation(

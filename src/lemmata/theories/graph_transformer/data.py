@@ -16,11 +16,16 @@ from lemmata.datasets.graphs.distances import distance_table
 from lemmata.datasets.graphs.graph import Graph, make_graph
 from lemmata.theories.graph_transformer import margins
 from lemmata.theories.graph_transformer.graphs import Drawn, draw_graph
+from lemmata.theories.graph_transformer.graphs.drawn import PerNode
 from lemmata.theories.graph_transformer.graphs.positions import encode, unit_rows
 from lemmata.theories.graph_transformer.sampling import Ordered, order_by_distance
 from lemmata.theories.graph_transformer.setting import FAR, STRATA, NetworkSetting, Setting
 
 Tuple = TypeVar("Tuple")
+GRAPH_FIELDS = (
+    "generator", "nodes", "patterns", "discriminative", "degree", "confusion", "intra_degree", "on_infeasible",
+    "heterophily", "sequence", "edge_probability", "structure", "bins", "reach", "distance",
+)  # fmt: skip
 
 
 class World(NamedTuple):
@@ -53,12 +58,6 @@ def as_graph(drawn: Drawn) -> Graph:
 def depth(setting: Setting) -> int:
     """Where distances are truncated: bins, and the shells that the sampler names, stay apart from all beyond."""
     return max(setting.bins, setting.reach + 1, setting.distance + 1)
-
-
-GRAPH_FIELDS = (
-    "generator", "nodes", "patterns", "discriminative", "degree", "confusion", "intra_degree", "on_infeasible",
-    "heterophily", "sequence", "edge_probability", "structure", "bins", "reach", "distance",
-)  # fmt: skip
 
 
 class Found(NamedTuple):
@@ -101,9 +100,7 @@ def flip(label: np.ndarray, fraction: float, seed: int) -> np.ndarray:
     return observed
 
 
-def draw_patterns(
-    setting: NetworkSetting, pattern: Int[np.ndarray, " nodes"], seed: int
-) -> tuple[np.ndarray, np.ndarray]:
+def draw_patterns(setting: NetworkSetting, pattern: PerNode, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """x_n = μ_j + c_0 g for nodes of these patterns, and μ_1 .. μ_M as columns of a random orthogonal matrix."""
     draws = lm.generator(seed, "features")
     square, upper = np.linalg.qr(draws.normal(size=(setting.dimension, setting.dimension)))
@@ -112,7 +109,7 @@ def draw_patterns(
     return directions.T[pattern] + setting.feature_noise * noise, directions
 
 
-def given_patterns(setting: Setting, pattern: Int[np.ndarray, " nodes"], seed: int) -> tuple[np.ndarray, np.ndarray]:
+def given_patterns(setting: Setting, pattern: PerNode, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """The features of a given graph; orthonormal directions nearest to the mean features of each pattern."""
     features = np.asarray(setting.features, float)
     absent = lm.generator(seed, "features").normal(size=(setting.dimension, setting.patterns))
@@ -129,12 +126,6 @@ def permuted_distances(table: np.ndarray, seed: int) -> np.ndarray:
     shuffled = np.zeros_like(table)
     shuffled[upper] = lm.generator(seed, "permuted distances").permutation(table[upper])
     return shuffled + shuffled.T
-
-
-def shell_range(setting: Setting, core: int) -> tuple[int, int]:
-    """The nearest and the farthest distance that the sampler draws from."""
-    ranges = {"near": (1, setting.reach), "whole": (1, FAR), "core": (core, core), "single": (setting.distance,) * 2}
-    return ranges[setting.shells]
 
 
 def prepare(setting: Setting, seed: int) -> World:
@@ -158,7 +149,8 @@ def prepare(setting: Setting, seed: int) -> World:
     if setting.defect == "distances":
         seen = permuted_distances(table, seed)
         ordered = order_by_distance(seen, cap)
-    nearest, farthest = shell_range(setting, core)
+    ranges = {"near": (1, setting.reach), "whole": (1, FAR), "core": (core, core), "single": (setting.distance,) * 2}
+    nearest, farthest = ranges[setting.shells]
     first = ordered.start[:, nearest]
     count = ordered.start[:, min(farthest, cap) + 1] - first
     known = order[: setting.labelled]
@@ -168,7 +160,9 @@ def prepare(setting: Setting, seed: int) -> World:
     reached = reached_bins(setting.bins, ordered.start[known], first[known], count[known])
     facts |= {"lonely": np.float32(lonely), "reached_bins": padded(reached, setting.bin_room)}
     labels = (observed * 1.0, label * 1.0, taught * 1.0)
-    shells_at = (ordered.node, first, count, nearest, farthest, strata_starts(ordered.start), core)
+    # the beginnings of the shells 0 .. STRATA + 1, whatever the depth of the distances
+    starts = np.pad(ordered.start, ((0, 0), (0, STRATA + 2)), "edge")[:, : STRATA + 2]
+    shells_at = (ordered.node, first, count, nearest, farthest, starts, core)
     return narrow(World(features, directions, pattern, *labels, order, seen, *shells_at, facts))
 
 
@@ -181,11 +175,6 @@ def narrow(world: Tuple) -> Tuple:
 def padded(values: np.ndarray, room: int) -> Float[np.ndarray, " room"]:
     """The values of the bins that there are, in the room of the bins."""
     return np.pad(np.float32(values), (0, room - len(values)))
-
-
-def strata_starts(start: np.ndarray) -> np.ndarray:
-    """The beginnings of the shells 0 .. STRATA + 1, whatever the depth of the distances."""
-    return np.pad(start, ((0, 0), (0, STRATA + 2)), "edge")[:, : STRATA + 2]
 
 
 def node_features(setting: Setting, drawn: Drawn, pattern: np.ndarray, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -212,6 +201,7 @@ def measure_graph(setting: Setting, shells: margins.Shells, label: np.ndarray) -
         "normalised_margin": padded(normalised, room),
         "largest_shell": padded(lumped.size.max(axis=0), room),
         "core_distance": np.float32(core),
+        "node_count": np.float32(setting.nodes),
         "positive_share": np.float32(np.mean(delta[:, core] > 0)),
         "bins_used": np.float32(bins),
     }

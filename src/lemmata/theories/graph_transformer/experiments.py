@@ -9,9 +9,9 @@ from functools import partial
 from typing import Any
 
 import lemmata as lm
-from lemmata.theories.graph_transformer.figures import encoding, needs, proof, steps
+from lemmata.theories.graph_transformer.figures import encoding, proof, requirements, steps
 from lemmata.theories.graph_transformer.setting import Setting
-from lemmata.theories.graph_transformer.studies.draws import sample_shells, simulate_batches, simulate_sampler
+from lemmata.theories.graph_transformer.studies.random_samples import sample_shells, simulate_batches, simulate_sampler
 from lemmata.theories.graph_transformer.studies.shells import examine_shells, examine_start, vary_masses
 from lemmata.theories.graph_transformer.training import simulate
 
@@ -51,8 +51,45 @@ CORE = {"shells": "core"}
 NEXT = {"shells": "single", "distance": 1}
 """The core of a planted block graph in the sense of its proof: distance 1 (P18); all that a GAT attends to."""
 
-experiment = partial(lm.experiment, kind=Setting, simulation=simulate, tiny=TINY, seeds=3)
-"""Three seeds at `quick` unless said."""
+ASKED = {
+    "p1-width": ("Theorem 3.4.4", "How wide must the hidden layer be?"),
+    "p2-step": ("(3.8)", "How do the iterations depend on the step size, the label noise and the initial error?"),
+    "p6-sampler": ("Remark 2", "What does a sampler gain that prefers class-relevant nodes?"),
+    "f37-gcn-iterations": ("Figure 3.7", "How many iterations does a GCN need that is told the core?"),
+    "p8-blocks": ("Theorem 3.4.6", "How many iterations do both need on planted block graphs?"),
+    "b6a-iterations": ("Figure B.6a", "How many iterations do a graph transformer and a GCN need?"),
+    "f33a-samples": ("Figure 3.3a", "How many labels are needed as γ_d varies?"),
+    "f33b-samples": ("Figure 3.3b", "How many labels are needed as ε_S varies?"),
+    "p3-error": ("(3.9)", "How many labels are needed as the initial error of the values varies?"),
+    "f34-noise": ("Figure 3.4", "What do flipped labels do to the loss?"),
+    "f36-gcn-samples": ("Figure 3.6", "How many labels does a GCN need that is told the core?"),
+    "p9-core": ("Lemma 3.4.7", "Does the encoding become largest at the core distance?"),
+    "p10-known-core": ("Theorem 3.4.8", "Is training with the encoding as good as knowing the core distance?"),
+    "p10-variants": ("sections 3.2, 3.3, 4", "What do other samplers, initial weights and models do?"),
+    "f35-attention": ("Figure 3.5", "How much attention ends on class-relevant nodes?"),
+    "p7-training": ("Lemmas 3.4.5, B.3.1 - B.3.6", "What do attention, keys, values and neurons learn?"),
+    "p16-batch": ("(B.63)", "How far does a batch gradient lie from the mean one?"),
+    "p17-variance": ("(B.49)", "How much does the mean of the initial masses vary?"),
+    "p18-mass": ("(B.66), (B.67)", "Which share of a neighbourhood is class-relevant?"),
+    "p19-sampling": ("(B.182)", "Does a sample of the whole graph show every shell as it is?"),
+    "p20-shells": ("(B.199), (B.200)", "Do the proof's shells favour the core distance at every node?"),
+    "initial-norms": ("(3.2)", "Are patterns as far apart and initial weights as small as the theory wants?"),
+    "e5-literal-graph": ("graph of the experiments", "Does the printed graph satisfy Assumption 3.4.2?"),
+    "p21-absolute": ("B.5.2", "Can Laplacian eigenvectors take the place of distances?"),
+    "p21-encodings": ("B.5.2", "Do return probabilities, degrees and distances to the centroid do the same?"),
+    "p21-gat": ("B.5.3", "When does a graph attention network suffice?"),
+    "p21-graph": ("(B.224)", "Can whole graphs be classified?"),
+    "p21-graph-strict": ("(B.224)", "Can whole graphs be classified where counting says nothing?"),
+    "p21-four": ("(B.225) - (B.232)", "Can two networks learn four classes with two core distances?"),
+}
+"""Where the paper has what an experiment asks, and the question; also of those of `extensions`."""
+
+
+def experiment(name: str, **fields: Any) -> lm.Experiment:
+    """What `ASKED` says of it and these fields; three seeds at `quick` unless said."""
+    reference, question = ASKED[name]
+    shared = {"kind": Setting, "simulation": simulate, "tiny": TINY, "seeds": 3}
+    return lm.experiment(name, reference=reference, question=question, **{**shared, **fields})
 
 
 def with_fields(variants: Mapping[str, Mapping[str, Any]], **fields: Any) -> dict[str, dict[str, Any]]:
@@ -114,7 +151,6 @@ def gcn_variants(fractions: list[float], counts: list[int]) -> dict[str, dict[st
 by_fraction = partial(experiment, smoke={"discriminative": [0.25, 0.4, 0.6]}, paper_seeds=10)
 counting = partial(experiment, setting=SUCCESS, seeds=5, paper={**SLOW, "steps": 6000})
 
-
 ON_CYCLES: dict[str, dict[str, Any]] = {
     "GT+PE": {"model": "gt"},
     "no PE": {"model": "no_pe"},
@@ -148,10 +184,8 @@ CHOICES: dict[str, dict[str, Any]] = {
 }
 """What the paper leaves open or mentions in passing: samplers (section 4), initial weights (3.2), (B.66), (9.8)."""
 
-of_400_steps = partial(
-    experiment, setting={"steps": 400, "records": RECORDS}, paper={**SLOW, "steps": 4000}, paper_seeds=5
-)
-
+up_to_40 = partial(experiment, setting={"steps": 400, "records": RECORDS}, paper={**SLOW, "steps": 4000}, paper_seeds=5)
+"""Up to η t = 40."""
 
 FROZEN = {"train_attention": 0, "train_encoding": 0}
 PROOF = {
@@ -165,7 +199,6 @@ PROOF = {
     "literal init": {"steps": 300, "init": "literal"},
 }
 AS_PRINTED = {"discriminative": 0.2, "confusion": 0.0, "on_infeasible": "cap"}
-
 
 G2 = {name: BLOCKS[name] for name in ("generator", "nodes", "degree")}
 MASSES = {
@@ -184,8 +217,6 @@ examine = partial(experiment, simulation=examine_shells, paper_seeds=10)
 EXPERIMENTS = (
     experiment(
         "p1-width",
-        reference="Theorem 3.4.4",
-        question="How wide must the hidden layer be?",
         plot=lm.show("final_loss", "reached_step", levels={"final_loss": "p1-width-success"}),
         setting={"records": RECORDS, "record_every": 50},
         axes={"neurons": [1, 4, 20, 50, 100, 400]},
@@ -195,9 +226,7 @@ EXPERIMENTS = (
     ),
     experiment(
         "p2-step",
-        reference="(3.8)",
-        question="How do the iterations depend on the step size, the label noise and the initial error?",
-        plot=needs.steps,
+        plot=requirements.steps,
         setting={**FULL_BATCH, **FOLLOWED},
         axes={"variant": STEP_VARIANTS},
         seeds=20,  # with the register's five two intervals are as wide as the claimed range: no data could confirm it
@@ -205,9 +234,7 @@ EXPERIMENTS = (
     ),
     experiment(
         "p6-sampler",
-        reference="Remark 2",
-        question="What does a sampler gain that prefers class-relevant nodes?",
-        plot=needs.sampler,
+        plot=requirements.sampler,
         setting={"confusion": 0.2, "shells": "core", "model": "no_pe", "records": RECORDS, "stop": "reached"},
         axes={"variant": SAMPLERS},
         smoke=APART,
@@ -216,27 +243,21 @@ EXPERIMENTS = (
     ),
     by_fraction(
         "f37-gcn-iterations",
-        reference="Figure 3.7",
-        question="How many iterations does a GCN need that is told the core?",
-        plot=needs.gcn_iterations,
+        plot=requirements.gcn_iterations,
         setting={**REACHED, **CORE, "model": "gcn", "confusion": 0.2},
         axes={"discriminative": FRACTIONS},
         paper={**SLOW, "steps": 5000},
     ),
     by_fraction(
         "p8-blocks",
-        reference="Theorem 3.4.6",
-        question="How many iterations do both need on planted block graphs?",
-        plot=needs.iterations,
+        plot=requirements.iterations,
         setting={**BLOCKS, "test_from": 300, "steps": 600, "stop": "tight", "records": RECORDS},
         axes={"variant": models(NEXT), "discriminative": FRACTIONS},
         paper={**SLOW, "steps": 6000},
     ),
     by_fraction(
         "b6a-iterations",
-        reference="Figure B.6a",
-        question="How many iterations do a graph transformer and a GCN need?",
-        plot=needs.iterations,
+        plot=requirements.iterations,
         setting=REACHED,
         axes={"variant": models(CORE), "discriminative": FRACTIONS},
         seeds=10,  # with the register's three residuals put on the law γ_d^-2 can have an interval wider than claimed
@@ -244,43 +265,33 @@ EXPERIMENTS = (
     ),
     counting(
         "f33a-samples",
-        reference="Figure 3.3a",
-        question="How many labels are needed as γ_d varies?",
-        plot=needs.samples_fraction,
+        plot=requirements.samples_fraction,
         axes={"discriminative": FRACTIONS, "labelled": COUNTS},
         smoke={**APART, "discriminative": [0.25, 0.4], "labelled": FEW_COUNTS},
     ),
     counting(
         "f33b-samples",
-        reference="Figure 3.3b",
-        question="How many labels are needed as ε_S varies?",
-        plot=needs.samples_confusion,
+        plot=requirements.samples_confusion,
         axes={"variant": confusion_variants([0.0, 0.1, 0.2, 0.3, 0.4]), "labelled": COUNTS},
         seeds=15,  # with the register's five the median loss of few labels rises by chance in two blocks of five
         smoke={**APART, "variant": confusion_variants([0.0, 0.2]), "labelled": FEW_COUNTS},
     ),
     counting(
         "p3-error",
-        reference="(3.9)",
-        question="How many labels are needed as the initial error of the values varies?",
-        plot=needs.samples_error,
+        plot=requirements.samples_error,
         axes={"value_error": [0.0, 0.1, 0.2, 0.4], "labelled": COUNTS},
         smoke={**APART, "value_error": [0.0, 0.4], "labelled": FEW_COUNTS},
     ),
     experiment(
         "f34-noise",
-        reference="Figure 3.4",
-        question="What do flipped labels do to the loss?",
-        plot=needs.noise,
+        plot=requirements.noise,
         setting={"confusion": 0.0, "steps": 600, "records": RECORDS},
         axes={"label_noise": [0.0, 0.05, 0.1, 0.2]},
         paper={**SLOW, "steps": 6000},
     ),
     counting(
         "f36-gcn-samples",
-        reference="Figure 3.6",
-        question="How many labels does a GCN need that is told the core?",
-        plot=needs.gcn_samples,
+        plot=requirements.gcn_samples,
         setting={**SUCCESS, **CORE, "model": "gcn", "confusion": 0.2, "steps": 1000},
         axes={"variant": gcn_variants(FRACTIONS, COUNTS)},
         smoke={**APART, "variant": gcn_variants([0.25, 0.4], FEW_COUNTS)},
@@ -288,8 +299,6 @@ EXPERIMENTS = (
     ),
     experiment(
         "p9-core",
-        reference="Lemma 3.4.7",
-        question="Does the encoding become largest at the core distance?",
         plot=encoding.cores,
         setting={"records": RECORDS},
         axes={"variant": CORES},
@@ -297,24 +306,10 @@ EXPERIMENTS = (
         paper=ten_times(CORES),
         paper_seeds=5,
     ),
-    of_400_steps(
-        "p10-known-core",
-        reference="Theorem 3.4.8",
-        question="Is training with the encoding as good as knowing the core distance?",
-        plot=encoding.known_core,
-        axes={"variant": MODELS},
-    ),
-    of_400_steps(
-        "p10-variants",
-        reference="sections 3.2, 3.3, 4",
-        question="What do other samplers, initial weights and models do?",
-        plot=lm.show("reached_step", "final_loss"),
-        axes={"variant": CHOICES},
-    ),
+    up_to_40("p10-known-core", plot=encoding.known_core, axes={"variant": MODELS}),
+    up_to_40("p10-variants", plot=lm.show("reached_step", "final_loss"), axes={"variant": CHOICES}),
     experiment(
         "f35-attention",
-        reference="Figure 3.5",
-        question="How much attention ends on class-relevant nodes?",
         plot=proof.attention,
         setting={**AS_PRINTED, "steps": 800, "records": 81, "track": "masses"},
         axes={"margin": [1.0, 10.0], "intra_degree": [-1, 0]},
@@ -323,8 +318,6 @@ EXPERIMENTS = (
     ),
     experiment(
         "p7-training",
-        reference="Lemmas 3.4.5, B.3.1 - B.3.6",
-        question="What do attention, keys, values and neurons learn?",
         plot=proof.training,
         setting={"track": "proof", "records": RECORDS},
         axes={"variant": PROOF},
@@ -334,8 +327,6 @@ EXPERIMENTS = (
     ),
     experiment(
         "p16-batch",
-        reference="(B.63)",
-        question="How far does a batch gradient lie from the mean one?",
         plot=steps.batches,
         setting={"steps": 150, "records": RECORDS, "record_every": 50, "test_draws": 1},
         paper={**SLOW, "steps": 1500, "record_every": 500},
@@ -344,8 +335,6 @@ EXPERIMENTS = (
     ),
     experiment(
         "p17-variance",
-        reference="(B.49)",
-        question="How much does the mean of the initial masses vary?",
         plot=steps.variance,
         setting={"bins": 3, "labelled": 1000},
         axes={"generator": ["chapter", "ring"]},
@@ -353,18 +342,9 @@ EXPERIMENTS = (
         simulation=vary_masses,
         tiny={},
     ),
-    examine(
-        "p18-mass",
-        reference="(B.66), (B.67)",
-        question="Which share of a neighbourhood is class-relevant?",
-        plot=steps.shares,
-        axes={"variant": MASSES},
-        smoke={"variant": with_fields(MASSES, **SMALL)},
-    ),
+    examine("p18-mass", plot=steps.shares, axes={"variant": MASSES}, smoke={"variant": with_fields(MASSES, **SMALL)}),
     experiment(
         "p19-sampling",
-        reference="(B.182)",
-        question="Does a sample of the whole graph show every shell as it is?",
         plot=steps.sampling,
         setting={"include_self": False},
         axes={"variant": SAMPLES},
@@ -372,27 +352,12 @@ EXPERIMENTS = (
         paper_seeds=10,
         simulation=sample_shells,
     ),
-    examine(
-        "p20-shells",
-        reference="(B.199), (B.200)",
-        question="Do the proof's shells favour the core distance at every node?",
-        plot=steps.exchanges,
-        axes={"graph": SHELLS},
-        smoke={"graph": with_fields(SHELLS, **SMALL)},
-    ),
+    examine("p20-shells", plot=steps.exchanges, axes={"graph": SHELLS}, smoke={"graph": with_fields(SHELLS, **SMALL)}),
     examine(
         "initial-norms",
-        reference="(3.2)",
-        question="Are patterns as far apart and initial weights as small as the theory wants?",
         table=steps.norms,
         axes={"init": ["assumption", "identity", "literal", "gaussian"]},
         simulation=examine_start,
     ),
-    examine(
-        "e5-literal-graph",
-        reference="graph of the experiments",
-        question="Does the printed graph satisfy Assumption 3.4.2?",
-        plot=steps.literal_graph,
-        axes={"intra_degree": [0, -1]},
-    ),
+    examine("e5-literal-graph", plot=steps.literal_graph, axes={"intra_degree": [0, -1]}),
 )

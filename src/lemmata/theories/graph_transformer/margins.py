@@ -6,7 +6,7 @@ each distance from it. Shells are counted block by block, so that no table of di
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -41,14 +41,14 @@ class Shells(NamedTuple):
 
 def count_shells(blocks: Blocks, group: Int[np.ndarray, " nodes"], groups: int, cap: int) -> Shells:
     """Count the nodes of every group (-1: of none) at distances 0 .. cap from the roots of the blocks."""
-    parts = []
+    counted = []
     for root, distances in blocks:
         kinds = groups + 1
         code = (distances.astype(np.int32) * kinds + (group + 1).astype(np.int32)).ravel()
         code += np.repeat(np.arange(len(root), dtype=np.int32) * ((cap + 1) * kinds), distances.shape[1])
         counts = np.bincount(code, minlength=len(root) * (cap + 1) * kinds).reshape(len(root), cap + 1, kinds)
-        parts.append((root, counts.sum(axis=2), counts[:, :, 1:]))
-    return Shells(*(np.concatenate(part) for part in zip(*parts, strict=True)))
+        counted.append((root, counts.sum(axis=2), counts[:, :, 1:]))
+    return Shells(*(np.concatenate(part) for part in zip(*counted, strict=True)))
 
 
 def choose_roots(graph: Graph, sources: int | None, seed: int) -> Int[np.ndarray, " root"]:
@@ -61,16 +61,26 @@ def choose_roots(graph: Graph, sources: int | None, seed: int) -> Int[np.ndarray
     return np.sort(np.random.default_rng(seed).choice(labelled, sources, replace=False))
 
 
-def shells_from(graph: Graph, group: np.ndarray, cap: int, roots: np.ndarray, groups: int | None = None) -> Shells:
+def shells_from(
+    graph: Graph,
+    group: np.ndarray,
+    cap: int,
+    roots: np.ndarray,
+    groups: int | None = None,
+    tell: Callable[[float], None] = lambda share: None,
+) -> Shells:
     """The shells of these roots of any graph, a bounded number of pairs at a time; as many groups as classes."""
-    blocks = _sliced(distance_blocks(graph, cap, roots), max(1, PAIRS // graph.nodes))
-    return count_shells(blocks, group, groups or graph.classes, cap)
+    rows = max(1, PAIRS // graph.nodes)
 
+    def told() -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        done = 0
+        for root, distances in distance_blocks(graph, cap, roots):
+            for first in range(0, len(root), rows):
+                yield root[first : first + rows], distances[first : first + rows]
+            done += len(root)
+            tell(done / len(roots))
 
-def _sliced(blocks: Blocks, rows: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    for root, distances in blocks:
-        for first in range(0, len(root), rows):
-            yield root[first : first + rows], distances[first : first + rows]
+    return count_shells(told(), group, groups or graph.classes, cap)
 
 
 def winning_margins(

@@ -7,10 +7,13 @@ import numpy as np
 import xarray as xr
 
 import lemmata as lm
-from lemmata.theories.graph_transformer.setting import SUCCESS
+from lemmata.theories.graph_transformer.setting import SUCCESS, Setting
 
-CONFUSION, SAMPLER_CONFUSION, SIGMA = 0.05, 0.2, 0.1
-"""ε_S of the default graph, and of that on which samplers are compared; σ of the default initial weights."""
+GIVEN = ("confusion", "value_error", "discriminative")
+CONFUSION, SIGMA, SHARE = (float(Setting.declaration(name).default) for name in GIVEN)
+"""ε_S and γ_d of the default graph, σ of the default initial weights."""
+SAMPLER_CONFUSION = 0.2
+"""ε_S of the graph on which samplers are compared."""
 LEARNED = 0.05
 """Sampled test loss that counts as learned."""
 COMMON = {"step_size": 0.2, "label_noise": 0.0, "key_error": 0.2}

@@ -134,11 +134,9 @@ def gradient(parameters: Parameters, signs: Array, tokens: Tokens, slope: Any, s
 
         return jax.grad(total)(parameters)
     network, b, c = parameters
-    offset, queries = b[tokens.bins][:, None], tokens.query[:, None]
-    change, tilt = shallow.gradient_with_offset(
-        network, signs, tokens.keys, tokens.weight, slope, offset, queries=queries
-    )
-    return Parameters(change, by_bin(tilt[:, 0], tokens.bins, b.shape[0]), jnp.zeros_like(c))
+    offset, query = b[tokens.bins][:, None], tokens.query[:, None]
+    step, tilt = shallow.gradient_with_offset(network, signs, tokens.keys, tokens.weight, slope, offset, queries=query)
+    return Parameters(step, by_bin(tilt[:, 0], tokens.bins, b.shape[0]), jnp.zeros_like(c))
 
 
 def by_bin(values: Float[Array, "rows keys"], bins: Int[Array, "rows keys"], room: int) -> Float[Array, " bins"]:

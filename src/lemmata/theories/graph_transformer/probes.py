@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, Int
+from jaxtyping import Array, Bool, Float, Int, Shaped
 
 import lemmata as lm
 from lemmata.networks.losses import hinge
@@ -69,9 +69,7 @@ def full(problem: Setting, parameters: Parameters, signs: Array, world: World, w
     return run_full(parameters, signs, world.features[watched.node], world.features, bins, allowed, problem.scores)
 
 
-def mean_over(
-    values: Float[Array, "draws rows"] | Bool[Array, "draws rows"], chosen: Bool[Array, " rows"]
-) -> Float[Array, ""]:
+def mean_over(values: Shaped[Array, "draws rows"], chosen: Bool[Array, " rows"]) -> Float[Array, ""]:
     """The mean over draws and chosen rows; NaN without any."""
     return jnp.sum(jnp.where(chosen, values, 0.0)) / (jnp.sum(chosen) * values.shape[0])
 

@@ -91,9 +91,7 @@ class Setting(NetworkSetting):
     generator: str = lm.choice("chapter", "where the graph comes from (2.2 - 2.5, 3.7)", *GENERATORS)
     nodes: int = lm.size(1000, "N", "number of nodes")
     discriminative: float = lm.number(0.4, "γ_d", "share of discriminative nodes", low=0, high=1, open_ends="low")
-    degree: int = lm.number(
-        120, "D", "degree (chapter: the paper's graph), expected degree (blocks)", low=1, integer=True
-    )
+    degree: int = lm.number(120, "D", "degree (the paper's graph), expected degree (blocks)", low=1, integer=True)
     confusion: float = lm.number(0.05, "ε_S", "fraction of confusing neighbours", low=0, high=0.5, open_ends="high")
     label_noise: float = lm.number(0.0, "ε_0", "fraction of flipped labels", low=0, high=0.5, open_ends="high")
     intra_degree: int = lm.number(-1, "", "least neighbours of one's own pattern; -1: the degree", low=-1, integer=True)

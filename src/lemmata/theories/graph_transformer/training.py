@@ -18,6 +18,14 @@ from lemmata.theories.graph_transformer.sampling import SAMPLER, draw_tokens
 from lemmata.theories.graph_transformer.setting import SUCCESS, TIGHT, TRAINED, Setting
 
 LOOKED_AT = ("scores", "records", "track", "watch", "test_from", "test_draws")
+FINAL = {
+    "loss": "hinge loss",
+    "other_loss": "hinge loss on nodes that are not discriminative",
+    "accuracy": "accuracy",
+    "other_accuracy": "accuracy on nodes that are not discriminative",
+}
+QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+R, G = ("record",), ("record", "group")
 
 
 @lm.piece("bin_room", "batch", "single_pass", "fresh_samples", *SAMPLER, *LOOKED_AT)
@@ -39,9 +47,8 @@ def train(
         seen = probes.draw_watched(problem, key, world, now.encoding) if moving else watched
         seen_tokens = probes.all_tokens(problem, world, seen) if moving else tokens
         run = run_sampled(now, signs, seen_tokens, problem.scores)
-        probed = probes.losses(world, watched, run.answer.reshape(watched.keys.shape[0], -1)) | {
-            "distance_bias": now.encoding
-        }
+        answers = run.answer.reshape(watched.keys.shape[0], -1)
+        probed = probes.losses(world, watched, answers) | {"distance_bias": now.encoding}
         if problem.track in ("masses", "proof"):
             probed |= probes.masses(problem, now, world, seen, seen_tokens, run)
         if problem.track == "proof":
@@ -130,15 +137,6 @@ def finish(
     }
 
 
-FINAL = {
-    "loss": "hinge loss",
-    "other_loss": "hinge loss on nodes that are not discriminative",
-    "accuracy": "accuracy",
-    "other_accuracy": "accuracy on nodes that are not discriminative",
-}
-QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
-
-
 def train_network(problem: Setting, key: jax.Array, world: World) -> tuple[Parameters, Array, probes.Watched, lm.Run]:
     """Initial parameters, output weights, what was watched, and the run."""
     parameters, signs = initialise(problem, key, world.directions)
@@ -147,7 +145,6 @@ def train_network(problem: Setting, key: jax.Array, world: World) -> tuple[Param
     return parameters, signs, watched, train(problem, key, world, parameters, signs, watched)
 
 
-R, G = ("record",), ("record", "group")
 PATH = (
     lm.Variable("time", R, "η t", "training step times step size"),
     lm.Variable("epoch", R, "", "passes over the labelled nodes"),
@@ -179,6 +176,7 @@ FACTS = (
     lm.Variable("normalised_margin", ("bin",), "", "mean winning margin relative to the size of the shell"),
     lm.Variable("reached_bins", ("bin",), "", "1 for bins that the candidates of a labelled node reach"),
     lm.Variable("largest_shell", ("bin",), "δ_z", "size of the largest shell"),
+    lm.Variable("node_count", (), "N", "nodes of the graph"),
     lm.Variable("core_distance", (), "z_m", "distance with the largest mean margin"),
     lm.Variable("positive_share", (), "", "share of nodes with a positive margin at the core distance"),
     lm.Variable("lonely", (), "", "labelled nodes without any candidate"),
@@ -215,7 +213,6 @@ PROOF = (
     lm.Variable("drift_ov", R, "", "change of W_O^T W_O - W_V W_V^T"),
     lm.Variable("drift_qk", R, "", "change of W_Q W_Q^T - W_K W_K^T"),
 )
-
 
 LABELS = {**probes.LABELS, "quantile": tuple(map(str, QUANTILES))}
 

@@ -45,7 +45,7 @@ def group_dro(
 ) -> tuple[Minimum, Float[Array, " groups"]]:
     """min over W of the worst group's risk: q_l grows with the risk of group l, W follows by Newton's method."""
     q = np.full(count, 1 / count)
-    found = Minimum(start, False, np.inf, False)
+    found = Minimum(start, False)
     for _ in range(rounds):
         found = minimise(sample.x, sample.y, found.weights, phi, group_weights(sample.groups, q), start)
         each = losses(found.weights, sample.x, sample.y, phi)

@@ -5,7 +5,6 @@ fit, tr(F_l N⁻¹)/2, the excess over the best model.
 """
 
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,6 @@ from lemmata.datasets import files
 from lemmata.lab.inputs import remember
 from lemmata.theories.group_imbalance.diagnose.columns import Columns, read_columns
 from lemmata.theories.group_imbalance.diagnose.prediction import fit, fitted, losses
-from lemmata.theories.group_imbalance.images.experiments import FRACTIONS, sweep
 from lemmata.theories.group_imbalance.images.training import by_group
 from lemmata.theories.group_imbalance.studies import study
 
@@ -100,26 +98,3 @@ def simulate(setting: CensusSetting, seed: int) -> dict[str, Any]:
     for what in ("accuracy", "loss"):
         found[f"test_{what}"] = (found[f"minority_{what}"] + found[f"majority_{what}"]) / 2
     return found
-
-
-experiment = partial(lm.experiment, kind=CensusSetting, simulation=simulate, tiny={}, seeds=10, paper_seeds=20)
-
-EXPERIMENTS = (
-    experiment(
-        "f41-adult",
-        reference="Figure 4.1",
-        question="Does noise on added minority rows of Adult first help and then hurt?",
-        axes={"minority": ["Female", "Black"], "noise_variance": [0.0, 1e-2, 1e-1, 1.0, 10.0]},
-        setting={"extra": 300},
-        smoke={"minority": ["Female"], "noise_variance": [0.0, 1.0], "samples": 400, "extra": 40},
-        plot=sweep("Adult", "noise_variance", "rows", "minority"),
-    ),
-    experiment(
-        "f48-adult",
-        reference="Figure 4.8",
-        question="What does a larger share of one group do to both groups of Adult?",
-        axes={"minority": ["Female", "Male"], **FRACTIONS},
-        smoke={"minority": ["Female"], "fraction": [0.1, 0.5], "samples": 400},
-        plot=sweep("Adult", "fraction", "rows", "minority"),
-    ),
-)

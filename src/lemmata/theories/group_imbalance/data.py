@@ -123,7 +123,8 @@ def draw_truth(rng: np.random.Generator, law: str, dimension: int, neurons: int,
 def draw_groups(rng: np.random.Generator, weights: Array, count: int, stratified: bool = False) -> Int[Array, " count"]:
     """g ~ Cat(λ); stratified: round(λ_l n) of each, the largest group taking what rounding leaves, in random order."""
     if not stratified:
-        return np.minimum(np.searchsorted(np.cumsum(weights), rng.random(count), side="right"), len(weights) - 1)
+        drawn = rng.random(count)
+        return sum((drawn >= edge).astype(int) for edge in np.cumsum(weights)[:-1]) + np.zeros(count, int)
     counts = np.round(weights * count).astype(int)
     counts[np.argmax(counts)] += count - counts.sum()
     return rng.permutation(np.repeat(np.arange(len(weights)), counts))
@@ -226,5 +227,6 @@ def draw_data(setting: Setting, world: World, seed: int) -> Sample:
 
 def draw_tests(setting: Setting, world: World, seed: int) -> Float[Array, "groups points dimension"]:
     """Test points of every group, without labels."""
-    what = world.mixture, world.truth, setting.test_points, seed, "test"
-    return np.stack([draw_sample(*what, str(group), group=group).x for group in range(world.mixture.groups)])
+    streams = [lm.generator(seed, "test", str(group), "inputs") for group in range(world.mixture.groups)]
+    points = [np.full(setting.test_points, group) for group in range(world.mixture.groups)]
+    return np.stack([draw_inputs(rng, world.mixture, each) for rng, each in zip(streams, points, strict=True)])

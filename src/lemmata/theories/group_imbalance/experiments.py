@@ -4,7 +4,6 @@ Gradient descent is compiled; limits, success maps and spectra are host work in 
 a core (docs/theories/group_imbalance.md has the measurement of the layouts).
 """
 
-from collections.abc import Callable
 from typing import Any
 
 import lemmata as lm
@@ -58,19 +57,7 @@ ASKED = {
 """Where each stands in the paper, and what it asks."""
 TINY: dict[str, Any] = {"samples": 400, "test_points": 200, "steps": 40, "records": 24}
 """The one set of sizes of every smoke preset."""
-
-
-def asks(name: str, simulation: Any, plot: Any, seeds: int) -> Callable[..., lm.Experiment]:
-    """One of them, to be given its setting, its axes and what its presets change."""
-    reference, question = " ".join(ASKED[name].split()).split(": ", 1)
-    said: Any = {"kind": Setting, "tiny": TINY, "reference": reference, "question": question, "seeds": seeds}
-    said |= {"table": plot} if plot is tensors.table else {"plot": plot}
-
-    def asked(setting: Any = None, *, smoke: Any = None, paper: Any = None, **axes: Any) -> lm.Experiment:
-        changes = {"smoke": smoke, "paper": paper}
-        return lm.experiment(name, simulation=simulation, setting=setting, axes=axes, **changes, **said)
-
-    return asked
+asks = lm.asking(ASKED, kind=Setting, tiny=TINY)
 
 
 def scaled(*scales: float) -> dict[float, dict[str, Any]]:
@@ -139,55 +126,59 @@ DOCUMENT |= {"truth": "uniform", "truth_scale": 0.1}
 
 
 EXPERIMENTS = (
-    asks("g1-descent", simulate, training.descent, 5)({**OPPOSITE, **AT_LIMIT}, case=CASES),
-    asks("g2-noise", simulate, training.noise, 3)(
+    asks("g1-descent", training.descent, simulation=simulate, seeds=5)({**OPPOSITE, **AT_LIMIT}, case=CASES),
+    asks("g2-noise", training.noise, simulation=simulate, seeds=3)(
         {**OPPOSITE, **AT_LIMIT, "start": "limit", "start_distance": 0.0, "horizon": 8.0},
         noise={f"{law} {level:g}": {"noise_law": law, "noise_level": level} for law, level in NOISES},
     ),
-    asks("f44a-mean", simulate, training.means, 5)(
+    asks("f44a-mean", training.means, simulation=simulate, seeds=5)(
         {**AT_LIMIT, "covariance": "rotated", "start": "slowest"},
         mean=apart(0.25, 0.5, 1.0, 1.5),
         smoke={"mean": apart(0.25, 1.5)},
     ),
-    asks("f44b-descent", simulate, training.scales, 1)(
+    asks("f44b-descent", training.scales, simulation=simulate, seeds=1)(
         {**OPPOSITE, "samples": 50_000, "covariance": "rotated", "horizon": 0.0, "steps": 1000},
         scale=scaled(0.5, 1.0, 2.0),
         step_rule=["theory", "hessian"],
         smoke={"scale": scaled(1.0, 2.0)},
         paper={"steps": 10_000},
     ),
-    asks("fc1-descent", simulate, training.starts, 2)(
+    asks("fc1-descent", training.starts, simulation=simulate, seeds=2)(
         {**DOCUMENT, "samples": 20_000, "horizon": 0.0, "steps": 400, "test_points": 1000},
         start=["tensor", "local", "far"],
         smoke={"dimension": 5},
         paper={"samples": 200_000, "steps": 2000},
     ),
-    asks("f45b-estimation", limit, drawn.estimation, 40)(
+    asks("f45b-estimation", drawn.estimation, simulation=limit, seeds=40)(
         {**OPPOSITE, **scaled(3.0)[3.0]}, case=ESTIMATION, smoke={"case": chosen(ESTIMATION, "2000", "4000")}
     ),
-    asks("g4-risk", limit, drawn.risk, 20)(
+    asks("g4-risk", drawn.risk, simulation=limit, seeds=20)(
         {**CENTRED, "second_scale": WIDE}, samples=[10_000, 40_000, 160_000], smoke={"samples": [1000, 4000]}
     ),
-    asks("f46a-covariance", limit, drawn.covariance, 20)(
+    asks("f46a-covariance", drawn.covariance, simulation=limit, seeds=20)(
         {**MINORITY, "second_mean": -2.0},
         second_scale=[0.2, 0.5, 1.0, 2.0, 4.0],
         smoke={"second_scale": [0.5, 1.0], "samples": 2000},
     ),
-    asks("f46b-mean", limit, drawn.paths, 40)(
+    asks("f46b-mean", drawn.paths, simulation=limit, seeds=40)(
         MINORITY, path=PATHS, smoke={"path": chosen(PATHS, "away 0", "away 1", "literal 0"), "samples": 2000}
     ),
-    asks("f47a-fraction", limit, drawn.fraction, 40)({**CENTRED, "samples": 20_000, "first_scale": WIDE}, **FRACTIONS),
-    asks("f47b-fraction", limit, drawn.fraction, 60)({**CENTRED, "samples": 20_000, "second_scale": WIDE}, **FRACTIONS),
-    asks("s3-activations", limit, drawn.activations, 10)(
+    asks("f47a-fraction", drawn.fraction, simulation=limit, seeds=40)(
+        {**CENTRED, "samples": 20_000, "first_scale": WIDE}, **FRACTIONS
+    ),
+    asks("f47b-fraction", drawn.fraction, simulation=limit, seeds=60)(
+        {**CENTRED, "samples": 20_000, "second_scale": WIDE}, **FRACTIONS
+    ),
+    asks("s3-activations", lm.show("excess", "factor"), simulation=limit, seeds=10)(
         {**CENTRED, "samples": 20_000, "fraction": 0.2, "second_scale": 2.0},
         activation=["sigmoid", "tanh", "erf", "probit"],
         smoke={"samples": 2000},
     ),
-    asks("s3-baselines", baselines, drawn.methods, 10)(
+    asks("s3-baselines", lm.show("excess", "raw_risk"), simulation=baselines, seeds=10)(
         {**CENTRED, "samples": 20_000, "fraction": 0.1, "second_scale": WIDE, "stratified": True},
         smoke={"samples": 4000},
     ),
-    asks("f42-success", success, mixtures.success_map, 20)(
+    asks("f42-success", mixtures.success_map, simulation=success, seeds=20)(
         {"steps": 50},
         dimension=[3, 5, 8, 12],
         samples_per_dimension=[40, 80, 160, 320, 640, 1280],
@@ -195,45 +186,51 @@ EXPERIMENTS = (
         smoke={"dimension": [3, 5], "samples_per_dimension": [80, 320]},
         paper={"dimension": [3, 5, 8, 12, 16, 20], "starts": 20},
     ),
-    asks("f43a-mean", success, mixtures.along_mean, 40)(
+    asks("f43a-mean", mixtures.along_mean, simulation=success, seeds=40)(
         {"second_mean": -1.0}, mean_norm=NORMS, smoke={"mean_norm": chosen(NORMS, 0.0, 5.0), **FEWER}, **MANY
     ),
-    asks("f43b-covariance", success, mixtures.along_covariance, 20)(
+    asks("f43b-covariance", mixtures.along_covariance, simulation=success, seeds=20)(
         OPPOSITE, first_scale=[0.1, 0.3, 1.0, 2.0, 4.0, 10.0], smoke={"first_scale": [0.3, 1.0], **FEWER}, **MANY
     ),
-    asks("f44b-covariance", spectrum, mixtures.covariance, 20)(
+    asks("f44b-covariance", mixtures.covariance, simulation=spectrum, seeds=20)(
         {**OPPOSITE, "covariance": "rotated"},
         scale=scaled(0.3, 0.5, 0.7, 0.85, 1.0, 1.5, 2.0, 3.0, 5.0),
         smoke={"scale": scaled(0.5, 1.0, 2.0)},
     ),
-    asks("f45a-width", spectrum, mixtures.width, 20)(
+    asks("f45a-width", mixtures.width, simulation=spectrum, seeds=20)(
         {**OPPOSITE, "dimension": 10}, neurons=[1, 2, 3, 4, 6, 8], smoke={"neurons": [1, 2, 3]}
     ),
-    asks("g23-convexity", convexity, mixtures.convexity, 60)(case=PROBLEMS),
-    asks("g24-lipschitz", smoothness, mixtures.smoothness, 5)({**OPPOSITE, "samples": 100_000}),
-    asks("g26-concentration", concentration, mixtures.concentration, 20)(
+    asks("g23-convexity", mixtures.convexity, simulation=convexity, seeds=60)(case=PROBLEMS),
+    asks("g24-lipschitz", lm.show("ratio", levels={"ratio": "g24-lipschitz"}), simulation=smoothness, seeds=5)(
+        {**OPPOSITE, "samples": 100_000}
+    ),
+    asks("g26-concentration", mixtures.concentration, simulation=concentration, seeds=20)(
         {**OPPOSITE, "data_seed": 0},
         samples=[1000, 4000, 16_000, 64_000],
         defect=["none", "repeated"],
         smoke={"samples": [1000, 4000]},
     ),
-    asks("g28-radius", radius, mixtures.radius, 5)(
+    asks("g28-radius", lm.show("least"), simulation=radius, seeds=5)(
         {**CENTRED, "truth": "orthogonal", "samples": 1_000_000},
         defect=["none", "equal_columns"],
         smoke={"samples": 4000},
     ),
-    asks("fc1-feasible", tensor, tensors.feasible, 12)(
+    asks("fc1-feasible", tensors.feasible, simulation=tensor, seeds=12)(
         FEW, inputs=FEASIBLE, samples=[250_000, 1_000_000, 4_000_000], smoke={"samples": [10_000, 40_000]}
     ),
-    asks("fc1-document", tensor, tensors.document, 3)(DOCUMENT, smoke={"dimension": 5, "samples": 10_000}),
-    asks("g31-moments", moment_errors, tensors.moments, 20)(
+    asks("fc1-document", tensors.document, simulation=tensor, seeds=3)(
+        DOCUMENT, smoke={"dimension": 5, "samples": 10_000}
+    ),
+    asks("g31-moments", tensors.moments, simulation=moment_errors, seeds=20)(
         {**FEW, "data_seed": 0}, inputs=FEASIBLE, samples=[25_000, 100_000, 400_000], smoke={"samples": [2500, 10_000]}
     ),
-    asks("g31-scales", moment_errors, tensors.scale_paths, 10)(
+    asks("g31-scales", tensors.scale_paths, simulation=moment_errors, seeds=10)(
         {**FEW, **FEASIBLE["two groups"], "data_seed": 0, "samples": 100_000},
         path=SCALE_PATHS,
         smoke={"path": SCALE_PATHS, "samples": 4000},
     ),
-    asks("s2-mixture", estimation, drawn.components, 10)(samples=[1000, 4000, 16_000], smoke={"samples": [400, 1600]}),
-    asks("t41-table", table_4_1, tensors.table, 5)({"samples": 20_000}, smoke={"samples": 4000}),
+    asks("s2-mixture", drawn.components, simulation=estimation, seeds=10)(
+        samples=[1000, 4000, 16_000], smoke={"samples": [400, 1600]}
+    ),
+    asks("t41-table", table=tensors.table, simulation=table_4_1, seeds=5)({"samples": 20_000}, smoke={"samples": 4000}),
 )

@@ -14,7 +14,7 @@ import lemmata as lm
 from lemmata.theories.group_imbalance.data import Mixture, check_labels
 from lemmata.theories.group_imbalance.decompositions import decomposed
 from lemmata.theories.group_imbalance.moments import Moments, averages, sampled
-from lemmata.theories.group_imbalance.network import SIGMOID, Activation, Inputs, Labels, Vector, Weights
+from lemmata.theories.group_imbalance.network import SIGMOID, Activation, Inputs, Labels, Matrix, Vector, Weights
 
 Array = np.ndarray
 LONGEST = 50.0
@@ -38,6 +38,8 @@ class Start(NamedTuple):
     literal: Weights
     directions: Weights
     subspace: Weights
+    matrix: Matrix
+    """M, whose eigenvectors span the subspace"""
     eigenvalues: Vector
     residual: float
     slopes: Float[Array, " neurons"]
@@ -112,7 +114,7 @@ def decompose(
     columns = zip(directions.T, slopes.tolist(), weights.tolist(), strict=True)
     sizes = tuple(magnitude(mixture, *column, neurons, phi) for column in columns)
     corrected = directions * np.array([size.value for size in sizes])
-    return Start(corrected, directions * slopes, directions, U, values[largest], found.residual, slopes, sizes)
+    return Start(corrected, directions * slopes, directions, U, M, values[largest], found.residual, slopes, sizes)
 
 
 def tensor_start(

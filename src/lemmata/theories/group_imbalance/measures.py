@@ -5,15 +5,31 @@ from typing import Any
 
 import numpy as np
 import xarray as xr
+from jaxtyping import Float
 
 import lemmata as lm
-from lemmata.theories.group_imbalance.probes import fitted_rate
 
 LOST = 0.1
 """A cell with a larger share of diverged runs decides nothing."""
 RESAMPLES = 400
 REVERSED = lm.Control("the axis reversed", reverse=True)
 Array = np.ndarray
+
+
+def fitted_rate(
+    step: Float[np.ndarray, " record"], distance: Float[np.ndarray, " record"], floor: float, share: float = 0.4
+) -> tuple[float, float]:
+    """1 - v̂ and R² of the straight line through log distance over the last `share` of a run, above `floor` alone."""
+    known = np.isfinite(step) & np.isfinite(distance) & (distance > floor)
+    if known.sum() < 5:
+        return np.nan, np.nan
+    late = known & (step >= (1 - share) * step[known].max())
+    if late.sum() < 5:
+        return np.nan, np.nan
+    t, logs = step[late], np.log(distance[late])
+    slope, constant = np.polyfit(t, logs, 1)
+    residual = logs - (slope * t + constant)
+    return float(-np.expm1(slope)), float(1 - residual.var() / logs.var())
 
 
 def rates(data: xr.Dataset, distance: str = "limit_distance") -> xr.Dataset:

@@ -4,22 +4,13 @@ A saddle is left by taking eigenvalues in absolute value; a run that walks away 
 averaged: for small n the minimum of some draws lies at infinity.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Int
 
-from lemmata.theories.group_imbalance.network import (
-    SIGMOID,
-    Activation,
-    Inputs,
-    Labels,
-    Weights,
-    expand_in_chunks,
-    flatten,
-    losses,
-    unflatten,
-)
+from lemmata.theories.group_imbalance import network
+from lemmata.theories.group_imbalance.network import SIGMOID, Activation, Inputs, Labels, Weights
 
 Array = np.ndarray
 FAR = 50.0
@@ -35,12 +26,12 @@ SCALES = 0.5 ** np.arange(31)
 
 
 class Minimum(NamedTuple):
-    """Where Newton's method ended: weights, whether it arrived, the gradient norm, whether it walked away."""
+    """Where a search ended: weights, whether it arrived or walked away, and the expansion of the risk there."""
 
     weights: Weights
     converged: bool
-    gradient_norm: float
-    diverged: bool
+    diverged: bool = False
+    at: Any = None
 
 
 def minimise(
@@ -57,9 +48,9 @@ def minimise(
     shares: Array = np.full(len(x), 1 / len(x)) if weights is None else weights
     centre = start if centre is None else centre
     W, size, arrived = start, np.inf, False
+    at = network.expand_in_chunks(W, x, y, shares, phi)
     for _ in range(steps):
-        at = expand_in_chunks(W, x, y, shares, phi)
-        slope = flatten(at.gradient)
+        slope = network.flatten(at.gradient)
         before, size = size, float(np.linalg.norm(slope))
         values, vectors = np.linalg.eigh(at.hessian)
         curved = np.maximum(np.abs(values), 1e-9 * max(abs(values[-1]), 1e-300))
@@ -70,13 +61,15 @@ def minimise(
         if arrived and (size <= POLISHED or size >= before / 2):  # rounding ends the polish
             break
         move *= min(1.0, longest / max(length, 1e-300))
-        step, drop = unflatten(move, W.shape[1]), 1e-4 * (slope @ move)
-        scales = SCALES if size >= 1e-6 else SCALES[:1]
-        enough = (s for s in scales[:-1] if shares @ losses(W + s * step, x, y, phi) <= at.risk + s * drop)
-        W = W + next(enough, scales[-1]) * step
+        step, drop = network.unflatten(move, W.shape[1]), 1e-4 * (slope @ move)
+        for scale in SCALES:
+            there = network.expand_in_chunks(W + scale * step, x, y, shares, phi)
+            if size < 1e-6 or there.risk <= at.risk + scale * drop:
+                break
+        W, at = W + scale * step, there
         if not np.linalg.norm(W - centre) <= FAR:
-            return Minimum(W, False, size, True)
-    return Minimum(W, arrived, size, False)
+            return Minimum(W, False, True, at)
+    return Minimum(W, arrived, False, at)
 
 
 def matching(W: Weights, other: Weights) -> Int[Array, " neurons"]:

@@ -48,19 +48,6 @@ def terms(mixture: Mixture, x: Inputs) -> Terms:
     return Terms(np.stack(a), shares / total, top + np.log(total) - x.shape[1] / 2 * np.log(2 * np.pi))
 
 
-def first_score(mixture: Mixture, x: Inputs) -> Inputs:
-    """S_1 = Σ_l γ_l a_l = -∇ log p."""
-    at = terms(mixture, x)
-    return np.einsum("ln,lni->ni", at.responsibility, at.a)
-
-
-def second_score(mixture: Mixture, x: Inputs) -> Float[Array, "samples dimension dimension"]:
-    """S_2 = Σ_l γ_l (a_l a_lᵀ - Σ_l⁻¹)."""
-    at = terms(mixture, x)
-    both = np.einsum("ln,lni,lnj->nij", at.responsibility, at.a, at.a)
-    return both - np.einsum("ln,lij->nij", at.responsibility, np.linalg.inv(mixture.covariances))
-
-
 @dataclass(frozen=True)
 class Sampled:
     """Means over three disjoint parts of the samples: D1 for the subspace, D2 for the tensor, D3 for the magnitudes."""

@@ -63,6 +63,15 @@ class Activation(NamedTuple):
         """φ''(t)."""
         return self.derivatives(t, 2)[2]
 
+    def parts(self, t: Array) -> tuple[Array, Array, Array]:
+        """φ, 1 - φ and φ', which keep their digits where the neuron saturates on either side."""
+        if self.base == "logistic":
+            odds = namespace(t).exp(-namespace(t).maximum(self._inside(t), -700.0))  # (1 - φ)/φ
+            value = 1 / (1 + odds)
+            rest = odds * value
+            return value, rest, self.scale * value * rest
+        return self.value(t), self._replace(shift=-self.shift).value(-t), self.first(t)
+
     def log_value(self, t: Array) -> Array:
         """log φ(t), without underflow."""
         t = self._inside(t)
@@ -102,10 +111,26 @@ def output(W: Weights, x: Inputs, phi: Activation = SIGMOID) -> Labels:
     return phi.value(x @ W).mean(-1)
 
 
-def log_probabilities(W: Weights, x: Inputs, phi: Activation = SIGMOID) -> tuple[Array, Array]:
-    """log H and log(1 - H)."""
-    s = x @ W
-    return _log_mean(phi.log_value(s)), _log_mean(phi.log_value(-s))
+Sides = tuple[Array, Array]
+"""H and 1 - H, each with its digits."""
+
+
+def sides(W: Weights, x: Inputs, phi: Activation = SIGMOID) -> Sides:
+    """H(W, x) and 1 - H(W, x)."""
+    one, zero, _ = phi.parts(x @ W)
+    return one.mean(-1), zero.mean(-1)
+
+
+def cross_entropy(truth: Sides, fit: Sides) -> Array:
+    """E ℓ over labels of Bern(H*), for a network whose output is H: the binary entropy of H* where H = H*."""
+    log, tiny = namespace(truth[0]).log, np.finfo(float).tiny
+    return -sum(p * log(namespace(q).maximum(q, tiny)) for p, q in zip(truth, fit, strict=True))
+
+
+def excess(W: Weights, truth: Weights, x: Inputs, phi: Activation = SIGMOID) -> Array:
+    """f̄(W) - f̄(W*) = E KL(Bern(H*) ‖ Bern(H)), the mean over points without labels."""
+    known = sides(truth, x, phi)
+    return (cross_entropy(known, sides(W, x, phi)) - cross_entropy(known, known)).mean()
 
 
 def _log_mean(logs: Array) -> Array:
@@ -125,12 +150,12 @@ def risk(W: Weights, x: Inputs, y: Labels, phi: Activation = SIGMOID) -> Array:
 
 
 def local(W: Weights, x: Inputs, y: Labels, phi: Activation = SIGMOID, order: int = 2) -> tuple[Array, ...]:
-    """What the derivatives of the loss are made of: (2y - 1), and φ'/P, φ''/P, ... up to this order at (2y - 1) Wᵀx."""
+    """What the derivatives of the loss are made of, samples last: (2y - 1), the probability P of the label that was
+    seen, and φ'/P, φ''/P, ... up to this order at (2y - 1) Wᵀx."""
     sign = 2 * y - 1
-    t = namespace(x).maximum(sign[:, None] * (x @ W), phi.floor)
-    value, *derivatives = phi.derivatives(t, order)
-    P = value.mean(-1, keepdims=True)
-    return sign, *(each / P for each in derivatives)
+    value, *derivatives = phi.derivatives(namespace(x).maximum(W.T @ (sign[:, None] * x).T, phi.floor), order)
+    P = value.mean(0)
+    return sign, P, *(each / P for each in derivatives)
 
 
 def gradient(W: Weights, x: Inputs, y: Labels, phi: Activation = SIGMOID) -> Weights:
@@ -149,15 +174,19 @@ def signed_gradient(
 
 def slopes(W: Weights, x: Inputs, y: Labels, phi: Activation = SIGMOID) -> Float[Array, "samples neurons"]:
     """ζ_j = -(1/K) (y - H)/(H(1 - H)) φ'(w_jᵀx)."""
-    sign, first = local(W, x, y, phi, order=1)
-    return -sign[:, None] * first / W.shape[1]
+    sign, _, first = local(W, x, y, phi, order=1)
+    return -(sign * first).T / W.shape[1]
+
+
+def bends(first: Array, second: Array) -> Float[Array, "neurons neurons samples"]:
+    """ξ_jl from φ'/P and φ''/P: the Hessian of one sample's loss is ξ ⊗ xxᵀ."""
+    K = len(first)
+    return first[:, None] * first / K**2 - np.eye(K)[:, :, None] * (second / K)
 
 
 def curvatures(W: Weights, x: Inputs, y: Labels, phi: Activation = SIGMOID) -> Float[Array, "samples neurons neurons"]:
-    """ξ_jl: the Hessian of one sample's loss is ξ ⊗ xxᵀ."""
-    K = W.shape[1]
-    _, first, second = local(W, x, y, phi)
-    return first[:, :, None] * first[:, None, :] / K**2 - second[:, :, None] * np.eye(K) / K
+    """ξ_jl of every sample."""
+    return namespace(x).moveaxis(bends(*local(W, x, y, phi)[2:]), -1, 0)
 
 
 def third_factors(
@@ -166,18 +195,29 @@ def third_factors(
     """T_jlk: ∂ξ_jl/∂w_k = T_jlk x."""
     K = W.shape[1]
     xp = namespace(x)
-    sign, u, v, w = local(W, x, y, phi, order=3)
+    sign, _, u, v, w = local(W, x, y, phi, order=3)
     same = np.eye(K)
-    triple = -2 / K**3 * xp.einsum("nj,nl,nk->njlk", u, u, u)
-    places = ("nj,nk,jl->njlk", "nj,nl,jk->njlk", "nl,nj,lk->njlk")
+    triple = -2 / K**3 * xp.einsum("jn,ln,kn->njlk", u, u, u)
+    places = ("jn,kn,jl->njlk", "jn,ln,jk->njlk", "ln,jn,lk->njlk")
     pairs = sum(xp.einsum(place, v, u, same) for place in places) / K**2
-    single = -xp.einsum("nj,jl,jk->njlk", w, same, same) / K
+    single = -xp.einsum("jn,jl,jk->njlk", w, same, same) / K
     return sign[:, None, None, None] * (triple + pairs + single)
 
 
+def products(x: Inputs) -> Float[Array, "samples dd"]:
+    """x_i x_iᵀ of every sample, as a row."""
+    return (x[:, :, None] * x[:, None, :]).reshape(len(x), -1)
+
+
+def assemble(xi: Float[Array, "neurons neurons samples"], xx: Float[Array, "samples dd"]) -> Float[Array, "dk dk"]:
+    """Σ_i ξ_i ⊗ x_i x_iᵀ in the order (w_1, ..., w_K)."""
+    K, d = len(xi), round(xx.shape[1] ** 0.5)
+    return (xi.reshape(K * K, -1) @ xx).reshape(K, K, d, d).swapaxes(1, 2).reshape(K * d, -1)
+
+
 def hessian(W: Weights, x: Inputs, y: Labels, phi: Activation = SIGMOID) -> Float[Array, "dk dk"]:
-    """∇²f_n(W) in the order (w_1, ..., w_K)."""
-    return expand(W, x, y, namespace(x).full(len(x), 1 / len(x)), phi).hessian
+    """∇²f_n(W)."""
+    return expand_in_chunks(W, x, y, np.full(len(x), 1 / len(x)), phi).hessian
 
 
 class Expansion(NamedTuple):
@@ -188,29 +228,29 @@ class Expansion(NamedTuple):
     hessian: Float[Array, "dk dk"]
 
 
-def expand(W: Weights, x: Inputs, y: Labels, weights: Labels, phi: Activation = SIGMOID) -> Expansion:
-    """The expansion of Σ_i weights_i ℓ_i; samples run along the rows, which vectorises better than many short rows."""
-    (_, d), K = x.shape, W.shape[1]
-    xp = namespace(x)
-    signed = ((2 * y - 1)[:, None] * x).T
-    value, first, second = phi.derivatives(xp.maximum(W.T @ signed, phi.floor), 2)
-    P = value.mean(0)
-    first = first / P
-    spread = (first[:, None] * signed[None]).reshape(K * d, -1)
-    curvature = (spread * (weights / K**2)) @ spread.T
-    own = [(signed * (each * weights / (K * P))) @ signed.T for each in second]
-    rows = [[own[j] if j == k else np.zeros((d, d)) for k in range(K)] for j in range(K)]
-    return Expansion(-weights @ xp.log(P), -(signed @ (first * weights).T) / K, curvature - xp.block(rows))
+def expand(
+    W: Weights, x: Inputs, y: Labels, weights: Labels, phi: Activation = SIGMOID, xx: Array | None = None
+) -> Expansion:
+    """The expansion of Σ_i weights_i ℓ_i; `xx` is products(x), where it is known."""
+    sign, P, first, second = local(W, x, y, phi)
+    slope = -x.T @ (first * (sign * weights)).T / W.shape[1]
+    curvature = assemble(weights * bends(first, second), products(x) if xx is None else xx)
+    return Expansion(-weights @ namespace(x).log(P), slope, curvature)
 
 
-CHUNK = 4000
-"""Samples that are expanded together on the host: they stay in a core's cache."""
+CHUNK = 100_000
+"""Products x_i x_j that are expanded together on the host: they stay in a core's cache."""
+
+
+def chunks(x: Inputs) -> list[slice]:
+    """The rows of x in parts that are expanded together."""
+    size = max(256, CHUNK // x.shape[1] ** 2)
+    return [slice(begin, begin + size) for begin in range(0, len(x), size)]
 
 
 def expand_in_chunks(W: Weights, x: Inputs, y: Labels, weights: Labels, phi: Activation = SIGMOID) -> Expansion:
     """The same as `expand`, for many samples on the host."""
-    parts = [slice(begin, begin + CHUNK) for begin in range(0, len(x), CHUNK)]
-    found = [expand(W, x[part], y[part], weights[part], phi) for part in parts]
+    found = [expand(W, x[part], y[part], weights[part], phi) for part in chunks(x)]
     return Expansion(*(sum(terms) for terms in zip(*found, strict=True)))  # pyright: ignore[reportArgumentType]
 
 

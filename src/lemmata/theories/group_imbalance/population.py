@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from lemmata.theories.group_imbalance.network import SIGMOID, Activation, Matrix, Vector, Weights
+from lemmata.theories.group_imbalance.network import SIGMOID, Activation, Matrix, Vector, Weights, cross_entropy
 
 REACH = 8.0
 """The grid ends this many standard deviations from the mean."""
@@ -89,19 +89,9 @@ def _reduce(mean: Vector, covariance: Matrix, weights: Weights) -> tuple[Array, 
     return weights.T @ mean, triangle, lift, covariance - lift @ lift.T
 
 
-def _parts(phi: Activation, s: Array) -> tuple[Array, Array, Array]:
-    """φ, 1 - φ and φ', which keep their digits where the neuron saturates on either side."""
-    if phi.base == "logistic":
-        odds = np.exp(np.minimum(-phi.shift - phi.scale * s, 700.0))  # (1 - φ)/φ
-        value = 1 / (1 + odds)
-        rest = odds * value
-        return value, rest, phi.scale * value * rest
-    return phi.value(s), phi._replace(shift=-phi.shift).value(-s), phi.first(s)
-
-
 def _probabilities(phi: Activation, inputs: list[Array]) -> tuple[Array, Array, list[Array]]:
     """H, 1 - H and the slopes φ'(s_j)."""
-    values, rests, slopes = zip(*(_parts(phi, s) for s in inputs), strict=True)
+    values, rests, slopes = zip(*(phi.parts(s) for s in inputs), strict=True)
     return sum(values) / len(inputs), sum(rests) / len(inputs), list(slopes)  # pyright: ignore[reportReturnType]
 
 
@@ -148,7 +138,7 @@ def sampled_fisher(
     total = np.zeros((truth.size, truth.size))
     for part in np.array_split(np.concatenate([z, -z]), max(1, 2 * len(z) * truth.size // (1 << 21))):
         x = mean + part
-        value, rest, slope = _parts(phi, x @ truth)
+        value, rest, slope = phi.parts(x @ truth)
         density = value.mean(1) * rest.mean(1)
         gradient = (slope[:, :, None] * x[:, None, :]).reshape(len(x), -1)
         total += (gradient / np.maximum(density, np.finfo(float).tiny)[:, None]).T @ gradient
@@ -200,8 +190,8 @@ def noise_floor(mean: Vector, covariance: Matrix, truth: Weights, phi: Activatio
     """f̄_l(W*) = E[binary entropy of H*]: the risk that no training can take away (E1)."""
 
     def entropy(inputs: list[Array]) -> Array:
-        one, zero, _ = _probabilities(phi, inputs)
-        return -_times_log(one, one) - _times_log(zero, zero)
+        known = _probabilities(phi, inputs)[:2]
+        return cross_entropy(known, known)
 
     return _expectation(mean, covariance, truth, entropy)
 
@@ -212,16 +202,10 @@ def excess_risk(weights: Weights, mean: Vector, covariance: Matrix, truth: Weigh
     assert 2 * count <= 4, "beyond K = 2 the excess risk is measured on test points"
 
     def divergence(inputs: list[Array]) -> Array:
-        one, zero, _ = _probabilities(phi, inputs[:count])
-        fit_one, fit_zero, _ = _probabilities(phi, inputs[count:])
-        return _times_log(one, one) - _times_log(one, fit_one) + _times_log(zero, zero) - _times_log(zero, fit_zero)
+        known, fit = (_probabilities(phi, part)[:2] for part in (inputs[:count], inputs[count:]))
+        return cross_entropy(known, fit) - cross_entropy(known, known)
 
     return _expectation(mean, covariance, np.concatenate([truth, weights], 1), divergence)
-
-
-def _times_log(p: Array, q: Array) -> Array:
-    """p log q, with 0 log 0 = 0."""
-    return p * np.log(np.maximum(q, np.finfo(float).tiny))
 
 
 def average_fisher(fractions: Fractions, each: Informations) -> Array:

@@ -15,8 +15,8 @@ from jaxtyping import Float
 from lemmata.theories.group_imbalance.network import SIGMOID, Activation, Vector, Weights
 
 Array = np.ndarray
-NODES = 24
-"""Gauss-Legendre nodes of a panel."""
+NODES, SHARES = np.polynomial.legendre.leggauss(24)
+"""The Gauss-Legendre rule of a panel."""
 TAIL = 14.0
 """Standard deviations beyond which the normal density is left out."""
 REFINED = np.array([0.5, 1, 1.5, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64])
@@ -45,9 +45,8 @@ def panels(u: float, sigma: float) -> tuple[Array, Array]:
     far = np.geomspace(near[-1], max(high, near[-1]), 2 + int(np.log2(max(high / near[-1], 1)))) if sigma > 1 else near
     around = np.concatenate([-far, -near, [0.0], near, far])
     ends = np.unique(np.concatenate([ends, around[(around > low) & (around < high)]]))
-    nodes, weights = np.polynomial.legendre.leggauss(NODES)
     half = np.diff(ends)[:, None] / 2
-    return (ends[:-1, None] + half * (1 + nodes)).ravel(), (half * weights).ravel()
+    return (ends[:-1, None] + half * (1 + NODES)).ravel(), (half * SHARES).ravel()
 
 
 @cache
@@ -64,11 +63,9 @@ def _moments(u: float, sigma: float, phi: Activation) -> Moments:
 
 def moments(u: float, sigma: float, activation: Activation = SIGMOID) -> Moments:
     """The moments of one coordinate; φ' is even, so that only α_1 and β_1 change sign with u."""
-    found = _moments(abs(float(u)), float(sigma), activation)
-    if u >= 0:
-        return found
+    found, sign = _moments(abs(float(u)), float(sigma), activation), 1.0 if u >= 0 else -1.0
     (a0, a1, a2), (b0, b1, b2) = found.alpha, found.beta
-    return found._replace(alpha=(a0, -a1, a2), beta=(b0, -b1, b2))
+    return found._replace(alpha=(a0, sign * a1, a2), beta=(b0, sign * b1, b2))
 
 
 def rho(u: Float[np.ndarray, " k"] | Sequence[float] | float, sigma: float, activation: Activation = SIGMOID) -> float:
@@ -97,20 +94,10 @@ def vanishing_scale_limit(u: Float[np.ndarray, " k"]) -> float:
     return float(min(pairs))
 
 
-def printed_scale_limit(u: Float[np.ndarray, " k"]) -> float:
-    """The paper's value of that limit, min φ'²(u_i), which is wrong (row 14)."""
-    return float((SIGMOID.first(np.asarray(u, float)) ** 2).min())
-
-
 def small_scale_families(u: float, sigma: float) -> tuple[float, float]:
     """Both variances as σ → 0: σ⁴/256 (2+4u²) and σ⁴/256 (m_6 - m_4²/m_2) (row 15, E4)."""
     m2, m4, m6 = 1 + u**2, 3 + 6 * u**2 + u**4, 15 + 45 * u**2 + 15 * u**4 + u**6
     return sigma**4 / 256 * (2 + 4 * u**2), sigma**4 / 256 * (m6 - m4**2 / m2)
-
-
-def printed_small_scale(sigma: float) -> float:
-    """The paper's second variance as σ → 0 at u = 0, 9σ²/64, which is wrong (E4)."""
-    return 9 / 64 * sigma**2
 
 
 def large_scale_families(u: float, sigma: float) -> tuple[float, float]:

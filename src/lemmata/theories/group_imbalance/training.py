@@ -11,20 +11,12 @@ import jax.numpy as jnp
 import numpy as np
 
 import lemmata as lm
+from lemmata.theories.group_imbalance import network
 from lemmata.theories.group_imbalance.bounds import Constants
 from lemmata.theories.group_imbalance.data import Mixture, Sample, World, draw_data, draw_tests, draw_world
 from lemmata.theories.group_imbalance.initialisation import tensor_start
 from lemmata.theories.group_imbalance.minimum import Minimum, distance, matching, minimise
-from lemmata.theories.group_imbalance.network import (
-    ACTIVATIONS,
-    flatten,
-    gradient,
-    hessian,
-    losses,
-    signed_gradient,
-    unflatten,
-)
-from lemmata.theories.group_imbalance.probes import excess
+from lemmata.theories.group_imbalance.network import ACTIVATIONS
 from lemmata.theories.group_imbalance.setting import Setting
 
 Array = np.ndarray
@@ -55,7 +47,7 @@ def initialise(setting: Setting, world: World, sample: Sample, limit: Array, slo
             found = tensor_start(world.mixture, sample.x, sample.y, setting.neurons, seed, phi=setting.phi)
         return found.weights if setting.magnitudes == "corrected" else found.literal
     if setting.start == "slowest":
-        return limit + setting.start_distance * unflatten(slowest, setting.neurons)
+        return limit + setting.start_distance * network.unflatten(slowest, setting.neurons)
     return limit + offset
 
 
@@ -73,7 +65,7 @@ def mean_noise(setting: Setting, slowest: Array, seed: int) -> Array:
     rng, total = lm.generator(seed, "noise"), np.zeros((d, K))
     for count in np.diff(np.unique(np.append(np.arange(0, setting.count, 10_000), setting.count))):
         total += draw_noise(rng, setting.noise_level, count, (d, K)).sum(0)
-    bias = setting.noise_level / 2 * np.sign(unflatten(slowest, K)) if setting.noise_law == "biased" else 0.0
+    bias = setting.noise_level / 2 * np.sign(network.unflatten(slowest, K)) if setting.noise_law == "biased" else 0.0
     return total / setting.count + bias
 
 
@@ -92,11 +84,10 @@ def prepare(setting: Setting, seed: int) -> dict[str, Any]:
     sample = draw_data(setting, world, seed)
     phi, n = setting.phi, setting.count
     found: Minimum = minimise(sample.x, sample.y, world.truth, phi)
-    curvature = hessian(found.weights, sample.x, sample.y, phi)
+    slope, curvature = network.flatten(found.at.gradient), found.at.hessian
     values, vectors = np.linalg.eigh(curvature)
-    slope = flatten(gradient(found.weights, sample.x, sample.y, phi))
     start = initialise(setting, world, sample, found.weights, vectors[:, 0], seed)
-    at_start = np.linalg.eigvalsh(hessian(start, sample.x, sample.y, phi))[-1]
+    at_start = np.linalg.eigvalsh(network.hessian(start, sample.x, sample.y, phi))[-1]
     step = step_of(setting, world.mixture, at_start, values[-1])
     wanted = setting.horizon / (step * max(values[0], 1e-12))
     steps = int(min(setting.steps, np.ceil(wanted))) if setting.horizon else setting.steps
@@ -111,7 +102,7 @@ def prepare(setting: Setting, seed: int) -> dict[str, Any]:
         "limit_error": distance(found.weights, world.truth),
         "start_error": distance(start, world.truth) / np.linalg.norm(world.truth),
         "rounding": np.linalg.norm(np.linalg.solve(curvature, slope)),
-        "predicted_shift": np.linalg.norm(np.linalg.solve(curvature, flatten(noise))),
+        "predicted_shift": np.linalg.norm(np.linalg.solve(curvature, network.flatten(noise))),
         "noise_norm": np.linalg.norm(noise),
         "capped": float(bool(setting.horizon) and wanted > setting.steps),
         "minimum_found": float(found.converged),
@@ -146,15 +137,15 @@ def train(problem: Setting, prepared: dict[str, Any], key: jax.Array) -> lm.Run:
         noise = prepared["noise"]
         if problem.noise_law == "fresh":
             noise = deviation * jax.random.normal(jax.random.fold_in(key, t), W.shape)
-        return W - step_size * (signed_gradient(W, signed, weights, phi) + noise)
+        return W - step_size * (network.signed_gradient(W, signed, weights, phi) + noise)
 
     def probe(W: jax.Array, previous: jax.Array) -> dict[str, jax.Array]:
         return {
             "limit_distance": jnp.linalg.norm(W - prepared["limit"]),
             "truth_distance": jnp.linalg.norm(W - prepared["truth"]),
-            "train_loss": weights @ losses(W, x, y, phi),
-            "gradient_norm": jnp.linalg.norm(signed_gradient(W, signed, weights, phi)),
-            "group_excess": jax.vmap(lambda test: excess(W, prepared["truth"], test, phi))(prepared["tests"]),
+            "train_loss": weights @ network.losses(W, x, y, phi),
+            "gradient_norm": jnp.linalg.norm(network.signed_gradient(W, signed, weights, phi)),
+            "group_excess": jax.vmap(lambda test: network.excess(W, prepared["truth"], test, phi))(prepared["tests"]),
         }
 
     stop = lambda probed: probed["gradient_norm"] <= problem.tolerance  # noqa: E731

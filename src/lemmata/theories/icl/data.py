@@ -362,10 +362,10 @@ def given(
     pattern = np.asarray(pattern, int) if known else np.zeros(shape, int)
     query_pattern = np.asarray(query_pattern, int) if known else np.full(shape[0], -1)
     if pattern.shape != shape or query_pattern.shape != shape[:1]:
-        found = f"pattern {pattern.shape} and query_pattern {query_pattern.shape}"
-        raise lm.UserError(f"{found} do not fit: allowed are {shape} and {shape[:1]}.")
+        shapes = f"pattern {pattern.shape} and query_pattern {query_pattern.shape}"
+        raise lm.UserError(f"{shapes} do not fit: allowed are {shape} and {shape[:1]}.")
     contexts = np.concatenate([features, labels[:, :, None] * q], axis=2)
     asked = np.concatenate([query, np.zeros((shape[0], len(q)))], axis=1)
     unknown = np.zeros(shape), np.zeros(shape[0], int)
-    parts = (contexts, asked, np.ones(shape), answer, pattern, query_pattern, labels, *unknown)
-    return Prompts(*map(jnp.asarray, parts))
+    columns = (contexts, asked, np.ones(shape), answer, pattern, query_pattern, labels, *unknown)
+    return Prompts(*map(jnp.asarray, columns))

@@ -4,7 +4,6 @@ Cells of p4-contexts, p5-shift and figures 6.4, 6.5 differ in how a network is t
 all lengths fill the same room.
 """
 
-import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,6 +15,35 @@ from lemmata.theories.icl.studies import networks, predictors
 from lemmata.theories.icl.tasks import SHIFTS
 from lemmata.theories.icl.training import simulate
 
+ASKED = {
+    "p1-default": """Theorem 6.3.3, Propositions 6.4.1 and 6.4.5, Theorem 6.3.7: Does the network solve tasks that it
+        has not been trained on, and what has it learnt?""",
+    "f62-mechanism": "Figure 6.2: How do attention, its projections and the neurons change along training?",
+    "p6-patterns": """Proposition 6.4.1, Corollary 6.4.3: How do the entries of task partners and the attention depend
+        on the number of patterns?""",
+    "f61-prompt": "Figure 6.1: What does the trained network do with one short prompt?",
+    "p11-lucky": "Lemma E.4.9: How many neurons of a random network are lucky for a prompt?",
+    "p17-heads": "E.2.2: Does every one of two heads concentrate?",
+    "p18-classes": "E.2.3: Does the mechanism work with two patterns in each class?",
+    "p2-eta": "(6.10): How does the number of iterations depend on η (claimed: η^-1)?",
+    "p2-alpha": "(6.10): How does the number of iterations depend on α (claimed: α^(-2/3))?",
+    "p2-beta": "(6.10): How does the number of iterations depend on β (claimed: β^(-2/3))?",
+    "p2-patterns": "(6.10): How does the number of iterations depend on M_1 (claimed: M_1 √log M_1)?",
+    "p2-width": "(6.10): How does the number of iterations depend on m (claimed: not at all)?",
+    "p2-delta": "(6.10): How does the number of iterations depend on δ (proof: δ^(-2/3))?",
+    "e2-tasks": "Condition 6.3.2, Figure E.2: How many training tasks does it take to solve all of them?",
+    "p4-contexts": "Theorem 6.3.3, l_ts ≥ 1/α': How long must a testing prompt be?",
+    "e1-context": "(6.9), Figure E.1: How long must training prompts be, by the share of decisive contexts?",
+    "p5-shift": """Theorem 6.3.4, Figure 6.3(A): Does the network work on new patterns that are combinations of the old
+        ones?""",
+    "p5-exchange": """Theorem 6.3.4, Proposition 6.4.1: Is it attention or the rest of the network that errs on patterns
+        with a small coefficient sum?""",
+    "f64-baselines": """Figure 6.4: Is the network more sample efficient than classical predictors fitted to each
+        prompt?""",
+    "f64-oracle-law": "3.5, Figure 6.4: How often must even a predictor err that is told all patterns?",
+    "f65-pruning": "Theorem 6.3.7, Figure 6.5: What does pruning cost out of domain, in hinge loss and in sign error?",
+}
+"""Where each experiment stands in the paper, and what it asks."""
 TINY_PROMPTS = {
     **{"patterns": 6, "irrelevant": 6, "dimension": 12, "label_dimension": 2, "batch": 24, "contexts": 6, "steps": 12},
     **{"test_prompts": 48, "test_contexts": 6, "watch_prompts": 48, "watch_contexts": 6},
@@ -25,7 +53,7 @@ TINY = {
     **{**TINY_PROMPTS, "neurons": 16, "key_width": 14, "value_width": 14, "records": 14, "watch_contexts": 20},
     **{"context_room": 20, "test_context_room": 20, "task_room": 90},
 }
-experiment = functools.partial(lm.experiment, kind=Setting, simulation=simulate, tiny=TINY, seeds=8)
+asks = lm.asking(ASKED, kind=Setting, simulation=simulate, tiny=TINY, seeds=8)
 
 _FROZEN: dict[str, Any] = {"train_attention": 0}
 _ATTENTION = {"trained": {"train_attention": 1}, "frozen": _FROZEN}
@@ -36,19 +64,13 @@ _LENGTHS = {n: {"test_contexts": int(n), "test_prompts": prompts} for n, prompts
 _TRAININGS = {"U=1": {"rounds": 1}, "U=5": {"rounds": 5}, "3 tasks": {"tasks": "subsampled", "task_count": 3}}
 
 
-def _sweep(name: str, depends: str, axis: str, quick: Any, paper: Any = None, smoke: Any = None) -> lm.Experiment:
+def _sweep(name: str, axis: str, quick: Any, paper: Any = None, smoke: Any = None) -> lm.Experiment:
     """T* over one axis: checked every 5 steps, at most 6000."""
-    return experiment(
-        name,
-        reference="(6.10)",
-        question=f"How does the number of iterations depend on {depends}?",
-        plot=sweeps.iterations,
-        setting={"steps": 6000, "record_every": 5, "records": 1201, "stop": "reached"},
-        axes={axis: quick},
-        seeds=3,
+    return asks(name, sweeps.iterations, seeds=3, paper_seeds=10)(
+        {"steps": 6000, "record_every": 5, "records": 1201, "stop": "reached"},
         smoke={axis: smoke or quick},
         paper={axis: paper or quick},
-        paper_seeds=10,
+        **{axis: quick},
     )
 
 
@@ -82,179 +104,83 @@ def _budgets(short: Sequence[int], long: Sequence[int]) -> dict[str, dict[str, A
 
 _TINY_BUDGETS = {f"{b}, {n}": {"initial_scale": delta, "contexts": n} for b, delta in BUDGETS.items() for n in (1, 2)}
 
-
 EXPERIMENTS = (
-    experiment(
-        "p1-default",
-        reference="Theorem 6.3.3, Propositions 6.4.1 and 6.4.5, Theorem 6.3.7",
-        question="Does the network solve tasks that it has not been trained on, and what has it learnt?",
-        plot=mechanism.default,
-        setting={"steps": 600, "track": "proof", "moments": "register"},
-        axes={"variant": _VARIANTS},
+    asks("p1-default", mechanism.default)(
+        {"steps": 600, "track": "proof", "moments": "register"},
+        variant=_VARIANTS,
         smoke={"variant": {**_CONTROLS, "1/sqrt(m)": _LAZY}},
         paper={"steps": 1500},
     ),
-    experiment(
-        "f62-mechanism",
-        reference="Figure 6.2",
-        question="How do attention, its projections and the neurons change along training?",
-        plot=mechanism.growth,
-        setting={"steps": 800, "track": "mechanism", "record_every": 2, "records": 401},
-        seeds=3,
+    asks("f62-mechanism", mechanism.growth, seeds=3)(
+        {"steps": 800, "track": "mechanism", "record_every": 2, "records": 401},
         paper={"steps": 1600, "record_every": 4},
     ),
-    experiment(
-        "p6-patterns",
-        reference="Proposition 6.4.1, Corollary 6.4.3",
-        question="How do the entries of task partners and the attention depend on the number of patterns?",
-        plot=mechanism.patterns,
-        setting={"steps": 1200},
-        axes={"relevant_patterns": _patterns(6, 12, 20)},
-        seeds=3,
-        smoke={"relevant_patterns": _FEW_PATTERNS},
-        paper_seeds=5,
+    asks("p6-patterns", mechanism.patterns, seeds=3, paper_seeds=5)(
+        {"steps": 1200}, relevant_patterns=_patterns(6, 12, 20), smoke={"relevant_patterns": _FEW_PATTERNS}
     ),
-    experiment(
-        "f61-prompt",
-        reference="Figure 6.1",
-        question="What does the trained network do with one short prompt?",
-        simulation=networks.illustrate,
-        plot=mechanism.prompt,
-        setting={"steps": 600},
-        seeds=1,
-        paper_seeds=1,
-    ),
-    experiment(
-        "p11-lucky",
-        reference="Lemma E.4.9",
-        question="How many neurons of a random network are lucky for a prompt?",
-        simulation=networks.draw_lucky,
-        plot=mechanism.lucky,
-        seeds=200,
-        paper_seeds=1000,
-    ),
-    experiment(
-        "p17-heads",
-        reference="E.2.2",
-        question="Does every one of two heads concentrate?",
-        plot=sweeps.heads,
-        setting={"steps": 600, "heads": 2},
-        axes={"variant": {"independent": {}, "equal": {"equal_heads": True}, "frozen": _FROZEN}},
+    asks("f61-prompt", mechanism.prompt, simulation=networks.illustrate, seeds=1, paper_seeds=1)({"steps": 600}),
+    asks("p11-lucky", mechanism.lucky, simulation=networks.draw_lucky, seeds=200, paper_seeds=1000)(),
+    asks("p17-heads", sweeps.heads)(
+        {"steps": 600, "heads": 2},
+        variant={"independent": {}, "equal": {"equal_heads": True}, "frozen": _FROZEN},
         paper={"steps": 1500},
     ),
-    experiment(
-        "p18-classes",
-        reference="E.2.3",
-        question="Does the mechanism work with two patterns in each class?",
-        plot=sweeps.classes,
-        setting={"steps": 1000, "class_size": 2},
-        axes={"attention": _ATTENTION, "test_length": _LENGTHS},
+    asks("p18-classes", sweeps.classes)(
+        {"steps": 1000, "class_size": 2},
+        attention=_ATTENTION,
+        test_length=_LENGTHS,
         smoke={"test_length": {"20": {"test_contexts": 6}, "60": {"test_contexts": 8}}},
         paper={"steps": 1500},
     ),
-    _sweep("p2-eta", "η (claimed: η^-1)", "step_size", [0.25, 0.5, 1.0], [0.125, 0.25, 0.5, 1.0]),
-    _sweep("p2-alpha", "α (claimed: α^(-2/3))", "fraction", [0.2, 0.4, 0.6, 0.8, 1.0]),
-    _sweep("p2-beta", "β (claimed: β^(-2/3))", "pattern_norm", [1.5, 2.0, 3.0, 4.0]),
-    _sweep(
-        "p2-patterns",
-        "M_1 (claimed: M_1 √log M_1)",
-        "relevant_patterns",
-        _patterns(4, 6, 8, 12, 16),
-        smoke=_FEW_PATTERNS,
-    ),
-    _sweep("p2-width", "m (claimed: not at all)", "neurons", [50, 200, 800], [50, 100, 200, 400, 800], [8, 16]),
-    _sweep("p2-delta", "δ (proof: δ^(-2/3))", "initial_scale", [0.05, 0.1, 0.2], [0.05, 0.1, 0.15, 0.2]),
-    experiment(
-        "e2-tasks",
-        reference="Condition 6.3.2, Figure E.2",
-        question="How many training tasks does it take to solve all of them?",
-        plot=sweeps.tasks,
-        setting={"fraction": 0.6, "steps": 1000},
-        axes={"task_set": _task_sets((4, 6, 8))},
+    _sweep("p2-eta", "step_size", [0.25, 0.5, 1.0], [0.125, 0.25, 0.5, 1.0]),
+    _sweep("p2-alpha", "fraction", [0.2, 0.4, 0.6, 0.8, 1.0]),
+    _sweep("p2-beta", "pattern_norm", [1.5, 2.0, 3.0, 4.0]),
+    _sweep("p2-patterns", "relevant_patterns", _patterns(4, 6, 8, 12, 16), smoke=_FEW_PATTERNS),
+    _sweep("p2-width", "neurons", [50, 200, 800], [50, 100, 200, 400, 800], [8, 16]),
+    _sweep("p2-delta", "initial_scale", [0.05, 0.1, 0.2], [0.05, 0.1, 0.15, 0.2]),
+    asks("e2-tasks", sweeps.tasks)(
+        {"fraction": 0.6, "steps": 1000},
+        task_set=_task_sets((4, 6, 8)),
         smoke={"task_set": _task_sets((4, 6), 12)},
         paper={"task_set": _task_sets((4, 6, 8, 10))},
     ),
-    experiment(
-        "p4-contexts",
-        reference="Theorem 6.3.3, l_ts ≥ 1/α'",
-        question="How long must a testing prompt be?",
-        simulation=networks.answer_prompts,
-        plot=sweeps.contexts,
-        setting={"steps": 600, "test_context_room": 40},
-        axes={
-            "attention": _ATTENTION,
-            "test_mode": ["iid", "exact"],
-            "test_fraction": [0.2, 0.4, 0.8, 1.0],
-            "test_contexts": [1, 2, 3, 5, 10, 20, 40],
-        },
+    asks("p4-contexts", sweeps.contexts, simulation=networks.answer_prompts)(
+        {"steps": 600, "test_context_room": 40},
+        attention=_ATTENTION,
+        test_mode=["iid", "exact"],
+        test_fraction=[0.2, 0.4, 0.8, 1.0],
+        test_contexts=[1, 2, 3, 5, 10, 20, 40],
         smoke={"test_fraction": [0.4, 1.0], "test_contexts": [1, 2, 3, 5]},
     ),
-    experiment(
-        "e1-context",
-        reference="(6.9), Figure E.1",
-        question="How long must training prompts be, by the share of decisive contexts?",
-        plot=sweeps.training_contexts,
-        setting={"context_room": 12, "contexts": 12},
-        axes={"variant": _budgets((1, 2, 3, 4, 6, 8, 12), (1, 2, 3)), "fraction": [0.2, 0.4, 0.8]},
-        seeds=3,
+    asks("e1-context", sweeps.training_contexts, seeds=3, paper_seeds=5)(
+        {"context_room": 12, "contexts": 12},
+        variant=_budgets((1, 2, 3, 4, 6, 8, 12), (1, 2, 3)),
+        fraction=[0.2, 0.4, 0.8],
         smoke={"variant": _TINY_BUDGETS, "fraction": [0.2, 0.8]},
-        paper={
-            "variant": _budgets(range(1, 13), (1, 2, 3, 4)),
-            "fraction": [0.2, 0.3, 0.4, 0.6, 0.8, 1.0],
-        },
-        paper_seeds=5,
+        paper={"variant": _budgets(range(1, 13), (1, 2, 3, 4)), "fraction": [0.2, 0.3, 0.4, 0.6, 0.8, 1.0]},
     ),
-    experiment(
-        "p5-shift",
-        reference="Theorem 6.3.4, Figure 6.3(A)",
-        question="Does the network work on new patterns that are combinations of the old ones?",
-        simulation=networks.shift_patterns,
-        plot=sweeps.shift,
-        setting={"steps": 600},
-        axes={"variant": _TRAININGS, "shift": SHIFTS},
+    asks("p5-shift", sweeps.shift, simulation=networks.shift_patterns)(
+        {"steps": 600},
+        variant=_TRAININGS,
+        shift=SHIFTS,
         smoke={"shift": {label: SHIFTS[label] for label in ("45", "20", "6.35", "-45", "135", "-135", "defect")}},
     ),
-    experiment(
-        "p5-exchange",
-        reference="Theorem 6.3.4, Proposition 6.4.1",
-        question="Is it attention or the rest of the network that errs on patterns with a small coefficient sum?",
-        simulation=networks.exchange_attention,
-        plot=lm.show("exchanged_error"),
-        setting={"steps": 600},
-        axes={"shift": {label: SHIFTS[label] for label in ("-45", "135")}},
+    asks("p5-exchange", lm.show("exchanged_error"), simulation=networks.exchange_attention)(
+        {"steps": 600}, shift={label: SHIFTS[label] for label in ("-45", "135")}
     ),
-    experiment(
-        "f64-baselines",
-        reference="Figure 6.4",
-        question="Is the network more sample efficient than classical predictors fitted to each prompt?",
-        simulation=predictors.compare,
-        plot=sweeps.baselines,
-        setting={"steps": 600, "test_prompts": 1000, "test_context_room": 60},
-        axes={"test_fraction": [0.6, 0.8], "test_contexts": [5, 10, 20, 40, 60]},
-        seeds=4,
+    asks("f64-baselines", sweeps.baselines, simulation=predictors.compare, seeds=4, paper_seeds=10)(
+        {"steps": 600, "test_prompts": 1000, "test_context_room": 60},
+        test_fraction=[0.6, 0.8],
+        test_contexts=[5, 10, 20, 40, 60],
         smoke={"test_contexts": [5, 10, 20]},
         paper={"test_prompts": 4000, "test_contexts": [5, 10, 15, 20, 30, 40, 50, 60]},
-        paper_seeds=10,
     ),
-    experiment(
-        "f64-oracle-law",
-        reference="3.5, Figure 6.4",
-        question="How often must even a predictor err that is told all patterns?",
-        simulation=predictors.ask_oracle,
-        plot=sweeps.oracle,
-        setting={"test_prompts": 4000, "test_contexts": 10, "test_context_room": 10},
-        axes={"test_fraction": [0.2, 0.4], "test_contexts": [2, 5, 10]},
-        seeds=4,
-        paper_seeds=10,
+    asks("f64-oracle-law", sweeps.oracle, simulation=predictors.ask_oracle, seeds=4, paper_seeds=10)(
+        {"test_prompts": 4000, "test_contexts": 10, "test_context_room": 10},
+        test_fraction=[0.2, 0.4],
+        test_contexts=[2, 5, 10],
     ),
-    experiment(
-        "f65-pruning",
-        reference="Theorem 6.3.7, Figure 6.5",
-        question="What does pruning cost out of domain, in hinge loss and in sign error?",
-        simulation=networks.prune_neurons,
-        plot=mechanism.pruned_out_of_domain,
-        setting={"fraction": 0.6, "steps": 1000},
-        axes={"test_fraction": [0.2, 0.4, 0.6, 0.8]},
-        smoke={"test_fraction": [0.2, 0.4, 0.8]},
+    asks("f65-pruning", mechanism.pruned_out_of_domain, simulation=networks.prune_neurons)(
+        {"fraction": 0.6, "steps": 1000}, test_fraction=[0.2, 0.4, 0.6, 0.8], smoke={"test_fraction": [0.2, 0.4, 0.8]}
     ),
 )

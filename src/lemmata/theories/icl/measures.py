@@ -1,6 +1,7 @@
 """What claims and figures of this theory read off the data sets: learnt runs, blocks of G, growth records, lengths."""
 
 import functools
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -8,12 +9,11 @@ import numpy as np
 import xarray as xr
 
 import lemmata as lm
+from lemmata.theories.icl import bounds
 from lemmata.theories.icl.setting import REACHED, Setting
 
 ACTIVE, EARLY = 0.5, 100
 """Growth records have at least this share of prompts with loss, and are taken from this step and from T*/3 on."""
-DEFAULT = Setting()
-"""The setting whose numbers (δ, β, M_1, M_2, B, ...) the register's criteria are written in."""
 BUDGETS = {"short": 0.2, "long": 0.1}
 """The budgets of e1-context by their δ."""
 LEARNT = lm.Gate(
@@ -37,6 +37,26 @@ def intact(function: Callable[..., Any]) -> Any:
         return function(lm.cells(data, variant="intact"), **arguments)
 
     return lm.evidence("p1-default")(taken)
+
+
+def setting_of(data: xr.Dataset) -> Setting:
+    """The setting that an experiment's data are of, whose numbers (β, B, α, η, ...) the criteria are written in; data
+    made by hand that name none have the default one."""
+    named = json.loads(data.attrs.get("setting", "{}"))
+    return Setting().replace(**{name: value for name, value in named.items() if not isinstance(value, dict)})
+
+
+def linear_growth(data: xr.Dataset, t: Any, **known: Any) -> Any:
+    """The growth δ(β²+1)αηt/(2m) of W_O that the paper claims after t steps (Lemma E.4.7); known: δ or m otherwise."""
+    s = setting_of(data)
+    scales = {"beta": s.pattern_norm, "alpha": s.fraction, "eta": s.step_size}
+    return bounds.output_growth.function(t=t, **{"delta": s.initial_scale, "m": s.neurons, **scales, **known})
+
+
+def pruning_shares(data: xr.Dataset) -> tuple[float, ...]:
+    """ε = 0.05, M_1, α and α' of the proof's bounds on the hinge loss after pruning (E.107, E.109)."""
+    setting = setting_of(data)
+    return 0.05, setting.patterns, setting.fraction, setting.test_fraction
 
 
 def own_entries(blocks: xr.DataArray) -> xr.DataArray:

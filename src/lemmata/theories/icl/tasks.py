@@ -96,8 +96,8 @@ def shuffle_roles(key: jax.Array, roles: Float[Array, "tasks patterns"]) -> Floa
     """The M_1 tasks of the cycle in random order, then all others in random order: any first n are `subsampled`."""
     patterns = roles.shape[1]
     cycle, rest = jax.random.split(key)
-    parts = (cycle, roles[:patterns]), (rest, roles[patterns:])
-    return jnp.concatenate([jax.random.permutation(part, rows) for part, rows in parts])
+    groups = (cycle, roles[:patterns]), (rest, roles[patterns:])
+    return jnp.concatenate([jax.random.permutation(order, rows) for order, rows in groups])
 
 
 def subsampled_tasks(patterns: int, count: int, seed: int = 0) -> list[Task]:

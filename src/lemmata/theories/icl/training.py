@@ -119,7 +119,7 @@ MATCHES = ("no_match", "error_match", "error_no_match")
 LEARNT = ("attention_moved", "coverage_least", "coverage_most", "concentration_exponent", "partner_ratio")
 ERRORS = {"error": "sign error", "hinge": "hinge loss"}
 UNSEEN_ERRORS = (
-    *(lm.Variable(f"unseen_{what}", (), "", f"{words} on unseen tasks") for what, words in ERRORS.items()),
+    *(lm.Variable(f"unseen_{what}", (), "", f"{meaning} on unseen tasks") for what, meaning in ERRORS.items()),
     lm.Variable("unseen_no_match", (), "", "share of these prompts without a context of the query's pattern"),
     lm.Variable("unseen_error_match", (), "", "sign error on those with one", True),
     lm.Variable("unseen_error_no_match", (), "", "sign error on those without", True),
@@ -185,8 +185,8 @@ GROWTH = ("lucky", "plus", "minus")
     lm.Variable("last_watch_hinge", (), "", "hinge loss on the watched prompts at the last step"),
     *UNSEEN_ERRORS,
     lm.Variable("unseen_margin", (), "mean z F", "mean margin on unseen tasks"),
-    *(lm.Variable(f"seen_{what}", (), "", f"{words} on seen tasks") for what, words in ERRORS.items()),
-    *(lm.Variable(f"shifted_{what}", (), "", f"{words} out of domain", True) for what, words in ERRORS.items()),
+    *(lm.Variable(f"seen_{what}", (), "", f"{meaning} on seen tasks") for what, meaning in ERRORS.items()),
+    *(lm.Variable(f"shifted_{what}", (), "", f"{meaning} out of domain", True) for what, meaning in ERRORS.items()),
     lm.Variable("shifted_concentration", (), "", "attention on contexts with the query's pattern, out of domain", True),
     lm.Variable("concentration", ("head",), "", "attention on contexts with the query's pattern, unseen tasks"),
     lm.Variable("initial_concentration", ("head",), "", "the same before training"),

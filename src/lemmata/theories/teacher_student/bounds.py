@@ -9,6 +9,21 @@ from lemmata.theories.teacher_student.dynamics.limit import escape_integral, fol
 from lemmata.theories.teacher_student.dynamics.reduced import Pattern, Task
 from lemmata.theories.teacher_student.gaussian import mean_square_slope, xp
 
+TOKENS = lm.parameter(36, "D", "tokens", low=2, integer=True)
+SUPPORT = lm.parameter(4, "K", "tokens that an output column averages", low=1, integer=True)
+STRENGTH = lm.parameter(10.0, "‖V*‖²", "squared norm of the teacher's values", low=0, high=1e9, open_ends="low")
+SLOPE = lm.parameter(0.0, "κ", "slope of σ below 0: identity 1, ReLU 0", low=0, high=1)
+STEP = lm.parameter(0.05, "η", "step size", low=1e-12, high=1e3)
+STEPS = lm.parameter(1e6, "T", "training steps", low=1, high=1e18)
+MOMENT = lm.parameter(10.0, "ξ", "largest second moment of a test input or response", low=0, open_ends="low")
+TASK: dict[str, Any] = {"tokens": TOKENS, "support": SUPPORT, "strength": STRENGTH, "slope": SLOPE, "step_size": STEP}
+LEARNS: Any = {"D - K": lambda tokens, support, **_: tokens - support}
+"""with K ≥ D attention has nothing to learn"""
+QUANTITY = lm.option("excess", "what to return", "excess", "value", "score", "mass", "score_error")
+EPSILON = lm.parameter(1.0, "ε", "excess loss that may remain", low=0, open_ends="low")
+LATE = "for T far beyond T*; independent of κ, M and V*"
+STABLE: Any = {"1 - η a_κ": lambda slope, step_size, **_: 1 - step_size * mean_square_slope(slope)}
+
 
 def gap_bound(task: Task, moment: Any, value: Any, at: Pattern) -> Any:
     """Δ² ≤ 2Dξ‖V*‖² [K²(1/K - C_1p)² + C_1²δ²] (the safe constant)."""
@@ -47,18 +62,6 @@ def _pace(task: Task, moment: Any) -> Any:
     return task.support * task.tokens * free**2 * moment / (mean_square_slope(task.slope) * task.step_size)
 
 
-TOKENS = lm.parameter(36, "D", "tokens", low=2, integer=True)
-SUPPORT = lm.parameter(4, "K", "tokens that an output column averages", low=1, integer=True)
-STRENGTH = lm.parameter(10.0, "‖V*‖²", "squared norm of the teacher's values", low=0, high=1e9, open_ends="low")
-SLOPE = lm.parameter(0.0, "κ", "slope of σ below 0: identity 1, ReLU 0", low=0, high=1)
-STEP = lm.parameter(0.05, "η", "step size", low=1e-12, high=1e3)
-STEPS = lm.parameter(1e6, "T", "training steps", low=1, high=1e18)
-MOMENT = lm.parameter(10.0, "ξ", "largest second moment of a test input or response", low=0, open_ends="low")
-TASK: dict[str, Any] = {"tokens": TOKENS, "support": SUPPORT, "strength": STRENGTH, "slope": SLOPE, "step_size": STEP}
-LEARNS: Any = {"D - K": lambda tokens, support, **_: tokens - support}
-"""with K ≥ D attention has nothing to learn"""
-
-
 def _task(tokens: float, support: float, strength: float = 1.0, slope: float = 1.0, step_size: float = 1.0) -> Task:
     """The reduced problem; with K ≥ D attention has nothing to learn, and every bound is vacuous."""
     if support >= tokens:
@@ -66,9 +69,6 @@ def _task(tokens: float, support: float, strength: float = 1.0, slope: float = 1
     return Task(float(tokens), float(support), float(strength), float(slope), float(step_size))
 
 
-QUANTITY = lm.option("excess", "what to return", "excess", "value", "score", "mass", "score_error")
-EPSILON = lm.parameter(1.0, "ε", "excess loss that may remain", low=0, open_ends="low")
-LATE = "for T far beyond T*; independent of κ, M and V*"
 learned = partial(lm.bound, positive=LEARNS)
 
 
@@ -80,9 +80,6 @@ def reduced_run(steps: float, quantity: str = "excess", **given: float) -> float
     value, at = path.value[0], reduced.pattern(task, path.gap[0])
     computed = {"excess": reduced.excess(task, value, at), "score_error": reduced.score_error(task, at)}
     return float((computed | {"value": value, "score": at.score, "mass": at.mass})[quantity])
-
-
-STABLE: Any = {"1 - η a_κ": lambda slope, step_size, **_: 1 - step_size * mean_square_slope(slope)}
 
 
 @lm.bound("Lemma C.13, derived", "for χ = ‖V*‖²/(KD²) up to 0.005", positive=STABLE, slope=SLOPE, step_size=STEP)

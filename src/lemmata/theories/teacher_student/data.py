@@ -55,12 +55,10 @@ def moments(law: str, features: int) -> tuple[Float[np.ndarray, " feature"], Flo
     return np.full(features, mean), covariance
 
 
-def draw_sample(
-    key: jax.Array, teacher: Teacher, samples: int, slope: Any, noise: Any, law: str = "gaussian"
-) -> Sample:
+def draw_sample(key: jax.Array, teacher: Teacher, count: int, slope: Any, noise: Any, law: str = "gaussian") -> Sample:
     """(X, σ(V*XS*) + noise)."""
     inputs_key, noise_key = jax.random.split(key)
-    shape = (teacher.values.shape[1], samples, teacher.scores.shape[0])
+    shape = (teacher.values.shape[1], count, teacher.scores.shape[0])
     inputs = draw_inputs(inputs_key, law, shape) * jnp.sqrt(teacher.covariance)[:, None, None]
     answers = respond(teacher.values, teacher.scores, inputs, slope)
     return Sample(inputs, answers + noise * jax.random.normal(noise_key, answers.shape))

@@ -20,7 +20,35 @@ TINY = {"steps": 40, "records": 14}
 """What every smoke preset has in common."""
 TINY_MATRICES = {"tokens": 12, "support": 3, "dimension": 3, "outputs": 3, "batch": 5}
 """And those with matrices: one set of sizes, so that they share their programs."""
-experiment = partial(lm.experiment, kind=Setting, simulation=simulate, tiny=TINY)
+ASKED = {
+    "ex2-native": ("Examples 2.1 to 2.4", "Is every teacher, computed by its own definition, the bilinear σ(V*XS*)?"),
+    "p1-pattern": (
+        "Lemmas C.2, C.4, C.8",
+        "Do matrices keep the two-scalar pattern, for all teachers and bases of positions?",
+    ),
+    "p1-temperature": ("extra", "Does another softmax temperature only change how fast attention moves?"),
+    "p3-along-run": ("Lemmas C.2 to C.18", "Do the inequalities of the proof hold at every step from 0 to 3T*?"),
+    "c2-portrait": ("extra", "Which way do C_1 and p take, when phases are separated and when they are not?"),
+    "p17-escape": ("Lemma C.17", "How does the end T* of the second phase scale?"),
+    "c2-phases": ("proof of Theorem 3.1; 9.9", "How fast does the score escape from 1/D: cubically, as printed?"),
+    "t3-late": ("Theorem 3.1", "At which rates, and with which constants, are teacher and loss approached?"),
+    "t3-dimension": ("Theorems 3.1 and 3.2", "Which powers of D do the late laws have?"),
+    "t5-ood": ("Theorem 3.2, Section D", "How much does the student lose on other data, and at which rate?"),
+    "exp-e1-blocks": ("Figure 1", "Which blocks of the full transformer train?"),
+    "exp-e2-curves": ("Figures 2 and 3", "Does online SGD follow the exact dynamics, down to the floor of its noise?"),
+    "exp-e2-quiet": ("Figure 2, a tenth of the noise", "Is the slope -1 seen once the floor is a hundred times lower?"),
+    "exp-e2-floor": ("extra", "Does the loss at which online SGD settles follow the linearised estimate of its floor?"),
+}
+"""Where the paper has what an experiment asks, and the question."""
+
+
+def experiment(name: str, **fields: Any) -> lm.Experiment:
+    """What `ASKED` says of it, and these fields."""
+    reference, question = ASKED[name]
+    shared: dict[str, Any] = {"kind": Setting, "simulation": simulate, "tiny": TINY}
+    return lm.experiment(name, reference=reference, question=question, **{**shared, **fields})
+
+
 exact = partial(experiment, seeds=1, paper_seeds=1)
 sampled = partial(experiment, seeds=2, paper_seeds=5)
 online_sgd = partial(sampled, precision="float32")
@@ -96,7 +124,6 @@ BLOCKS: dict[str, dict[str, Any]] = {
 CURVES = {"dynamics": "online", "start": "slope", "track": "outputs", "spacing": "decades", "records": 30}
 SHORT = {**TINY_MATRICES, "token_room": 12, "steps": 400}
 
-
 FEW = {"whole_path": False}
 TEST_DATA: dict[str, dict[str, Any]] = {
     "exponential": {"test_law": "exponential"},
@@ -124,17 +151,9 @@ NATIVE = {name: fields for name, fields in TEACHERS.items() if "frozen" not in n
 NATIVE |= {"CNN on a grid": {**CNN, "teacher": "cnn_2d"}, "one layer": {**RELU, "teacher": "layer", "support": 1}}
 
 EXPERIMENTS = (
-    sampled(
-        "ex2-native",
-        reference="Examples 2.1 to 2.4",
-        question="Is every teacher, computed by its own definition, the bilinear σ(V*XS*)?",
-        axes={"variant": NATIVE},
-        simulation=native_teachers,
-    ),
+    sampled("ex2-native", axes={"variant": NATIVE}, simulation=native_teachers),
     sampled(
         "p1-pattern",
-        reference="Lemmas C.2, C.4, C.8",
-        question="Do the matrices keep the two-scalar pattern, for every teacher and every basis of positions?",
         plot=proof.pattern,
         setting={**PATTERN, "steps": 3000, "records": 30},
         axes={"variant": VARIANTS, "negative_slope": SLOPES, "positions": ["haar", "dct"]},
@@ -143,8 +162,6 @@ EXPERIMENTS = (
     ),
     exact(
         "p1-temperature",
-        reference="extra: another softmax temperature",
-        question="Does another temperature only change how fast attention moves?",
         plot=proof.temperature,
         setting={**PATTERN, "teacher": "cnn", "negative_slope": 0.0, "steps": 20_000, "records": 60},
         axes={"temperature": [0.5, 1.0, 2.0], "dynamics": ["population", "recursion"]},
@@ -153,8 +170,6 @@ EXPERIMENTS = (
     ),
     exact(
         "p3-along-run",
-        reference="Lemmas C.2 to C.18",
-        question="Do the inequalities of the proof hold at every step from 0 to 3T*?",
         plot=proof.along_run,
         setting={**REDUCED, "dynamics": "recursion", "escapes": 3.0, "records": 60},
         axes={"variant": RUNS, "negative_slope": SLOPES},
@@ -164,8 +179,6 @@ EXPERIMENTS = (
     ),
     exact(
         "c2-portrait",
-        reference="extra: phase portrait",
-        question="Which way do C_1 and p take, when phases are separated and when they are not?",
         plot=proof.portrait,
         setting={**REDUCED, "dynamics": "recursion", "escapes": 30.0, "records": 200, "tokens": 36, "support": 4},
         axes={"chi": CHI, "negative_slope": SLOPES},
@@ -174,8 +187,6 @@ EXPERIMENTS = (
     ),
     exact(
         "p17-escape",
-        reference="Lemma C.17",
-        question="How does the end T* of the second phase scale?",
         plot=late.escape,
         setting={**REDUCED, "dynamics": "recursion", "steps": 0, "records": 2},
         axes={"variant": {k: cell for cells in SWEEPS.values() for k, cell in cells.items()}, "negative_slope": SLOPES},
@@ -183,8 +194,6 @@ EXPERIMENTS = (
     ),
     exact(
         "c2-phases",
-        reference="proof of Theorem 3.1; 9.9",
-        question="How fast does the score escape from 1/D: cubically, as printed?",
         plot=late.phases,
         setting={**REDUCED, "support": 1, "dynamics": "limit"},
         axes={"size": PHASES, "negative_slope": SLOPES},
@@ -192,8 +201,6 @@ EXPERIMENTS = (
     ),
     exact(
         "t3-late",
-        reference="Theorem 3.1",
-        question="At which rates, and with which constants, are teacher and loss approached?",
         plot=late.late,
         setting={**REDUCED, "dynamics": "limit", "escapes": 1e4, "first_escape": 1e2, "records": 42},
         axes={"size": LATE, "negative_slope": SLOPES, "frozen": FROZEN},
@@ -202,8 +209,6 @@ EXPERIMENTS = (
     ),
     exact(
         "t3-dimension",
-        reference="Theorems 3.1 and 3.2",
-        question="Which powers of D do the late laws have?",
         plot=late.dimension,
         setting={**REDUCED, "support": 2, "strength": 4.0, "dynamics": "limit", "step_size": 1e-3, "steps": 10**15}
         | {"spacing": "decades", "records": 135},
@@ -213,8 +218,6 @@ EXPERIMENTS = (
     ),
     experiment(
         "t5-ood",
-        reference="Theorem 3.2, Section D",
-        question="How much does the student lose on other data, and at which rate?",
         plot=transfer.shifted,
         setting={"dynamics": "limit", "teacher": "cnn", "tokens": 12, "support": 2, "dimension": 4, "outputs": 3}
         | {"value_law": "positive", "strength": 10.0},
@@ -228,8 +231,6 @@ EXPERIMENTS = (
     ),
     online_sgd(
         "exp-e1-blocks",
-        reference="Figure 1",
-        question="Which blocks of the full transformer train?",
         plot=online.blocks,
         setting=GCN
         | {"dynamics": "online", "student": "full", "track": "outputs", "spacing": "tenths", "records": 14}
@@ -240,8 +241,6 @@ EXPERIMENTS = (
     ),
     online_sgd(
         "exp-e2-curves",
-        reference="Figures 2 and 3",
-        question="Does online SGD follow the exact dynamics, down to the floor of its noise?",
         plot=online.curves,
         setting={**CURVES, "token_room": 36, "steps": 10_000},
         axes={"variant": TEACHERS, "dynamics": ["online", "recursion"]},
@@ -250,8 +249,6 @@ EXPERIMENTS = (
     ),
     online_sgd(
         "exp-e2-quiet",
-        reference="Figure 2, with a tenth of the noise",
-        question="Is the slope -1 seen once the floor is a hundred times lower?",
         plot=online.curves,
         setting={**CURVES, "token_room": 36, "steps": 20_000, "label_noise": 0.1},
         axes={"variant": {name: TEACHERS[name] for name in ("GCN ReLU", "GSLP")}, "dynamics": ["online", "recursion"]},
@@ -260,8 +257,6 @@ EXPERIMENTS = (
     ),
     online_sgd(
         "exp-e2-floor",
-        reference="extra: noise floor",
-        question="Does the loss at which online SGD settles follow the linearised estimate?",
         plot=online.floor,
         setting={**GCN, **RELU, **CURVES, "track": "scalars", "spacing": "even", "records": 41, "steps": 4000}
         | {"start_scale": 1.0, "start_gap": 9.0},

@@ -4,20 +4,14 @@ One formula serves compiled code and the host: arrays of JAX stay there, anythin
 """
 
 import math
-from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
 from lemmata.lab.arrays import library_of
 
-
-def _either(name: str) -> Callable[..., Any]:
-    """A function of NumPy, or of JAX where one of the arguments is an array of it."""
-    return lambda *values: getattr(library_of(*values), name)(*values)
-
-
 FUNCTIONS = ("sqrt", "exp", "expm1", "log1p", "arctan", "arctan2", "minimum", "maximum", "where")
-xp: Any = SimpleNamespace(**{name: _either(name) for name in FUNCTIONS})
+xp: Any = SimpleNamespace(**{f: lambda *values, f=f: getattr(library_of(*values), f)(*values) for f in FUNCTIONS})
+"""These functions of NumPy, or of JAX where one of the arguments is an array of it."""
 
 
 def mean_square_slope(slope: Any) -> Any:

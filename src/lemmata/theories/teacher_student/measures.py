@@ -1,6 +1,6 @@
 """What experiments, claims and figures share: sweeps, windows of time, late exponents, reduced problems of the data."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,8 @@ import lemmata as lm
 from lemmata.theories.teacher_student import bounds
 from lemmata.theories.teacher_student.dynamics.reduced import Pattern, Task, at_score
 
+Labels = Sequence[str]
+Slopes = Sequence[float]
 SLOPES = [1.0, 0.1, 0.0]
 """κ of identity, leaky ReLU and ReLU."""
 
@@ -112,23 +114,22 @@ MOMENT, EPSILON = 10.0, 50.0
 """ξ and ε of the first passage of T4."""
 
 
+def nearest(data: xr.Dataset, clock: xr.DataArray, moment: float) -> xr.Dataset:
+    """The data at the record at which the clock is nearest to a moment."""
+    off: xr.DataArray = np.log(clock.where(clock > 0) / moment)  # pyright: ignore[reportAssignmentType]
+    return data.isel(record=abs(off).fillna(np.inf).argmin("record"))
+
+
 def at_fixed_time(data: xr.Dataset) -> xr.Dataset:
     """The data at ηT = 10⁹."""
-    return data.isel(record=abs(data.eta * data.step / READ_AT - 1).fillna(np.inf).argmin("record"))
-
-
-def at_multiple(data: xr.Dataset, multiple: float) -> xr.Dataset:
-    """The data at the record next to this multiple of T*."""
-    off: xr.DataArray = np.log(multiples(data) / multiple)  # pyright: ignore[reportAssignmentType]
-    return data.isel(record=abs(off).fillna(np.inf).argmin("record"))
+    return nearest(data, data.eta * data.step, READ_AT)
 
 
 def passage(data: xr.Dataset) -> xr.DataArray:
     """The first T at which the right side of B is at most ε."""
     right = bounds.right_side(task_of(data), MOMENT, data.value, pattern_of(data))
-    return xr.apply_ufunc(
-        lambda t, v: crossing(t, v, EPSILON), data.step, right, input_core_dims=[["record"]] * 2, vectorize=True
-    )
+    core = [["record"], ["record"], []]
+    return xr.apply_ufunc(crossing, data.step, right, EPSILON, input_core_dims=core, vectorize=True)
 
 
 def crossing(times: Any, values: Any, level: float) -> float:

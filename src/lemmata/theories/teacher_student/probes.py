@@ -8,13 +8,11 @@ from jaxtyping import Array, Float
 from lemmata.theories.teacher_student.dynamics import reduced
 from lemmata.theories.teacher_student.dynamics.population import population_excess
 from lemmata.theories.teacher_student.dynamics.reduced import Scalars, Task
-from lemmata.theories.teacher_student.network import Weights
+from lemmata.theories.teacher_student.network import Attention, Scores, Values, Weights
 from lemmata.theories.teacher_student.teachers import Teacher
 
 
-def read_scalars(
-    task: Task, teacher: Teacher, values: Float[Array, "output feature"], attention: Float[Array, "position position"]
-) -> Scalars:
+def read_scalars(task: Task, teacher: Teacher, values: Values, attention: Attention) -> Scalars:
     """C_1, C_2, C_3 of full matrices: the component of W_V along V*, means of P^T W_KQ P on and off the supports."""
     inside = teacher.scores > 0
     logits = teacher.positions.T @ attention @ teacher.positions
@@ -23,9 +21,7 @@ def read_scalars(
     return Scalars(jnp.sum(values * teacher.values) / task.strength, on, -off)
 
 
-def pattern_matrix(
-    task: Task, teacher: Teacher, score: Float[Array, ""], mass: Float[Array, ""]
-) -> Float[Array, "token token"]:
+def pattern_matrix(task: Task, teacher: Teacher, score: Float[Array, ""], mass: Float[Array, ""]) -> Scores:
     """The matrix of two values: p on the supports, δ/(D - K) off them."""
     return jnp.where(teacher.scores > 0, score, mass / task.rest)
 

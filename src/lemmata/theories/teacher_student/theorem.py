@@ -13,7 +13,7 @@ The powers of T and T* are right; D^(5/2), D² and D⁴ should be D^(3/2), D and
 of norm 1 ‖V*‖_F² stands in the place of M (erratum 3). With constants: `bounds.delta_asymptote`, `excess_asymptote`.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -24,8 +24,13 @@ from lemmata.theories.teacher_student import measures
 from lemmata.theories.teacher_student.dynamics.follow import follow_recursion
 from lemmata.theories.teacher_student.dynamics.limit import follow_limit
 from lemmata.theories.teacher_student.dynamics.reduced import Scalars, Task, excess, gap, pattern
-from lemmata.theories.teacher_student.measures import QUANTITIES, around, extremes, multiples
+from lemmata.theories.teacher_student.measures import QUANTITIES, Slopes, around, extremes, multiples
 from lemmata.theories.teacher_student.setting import SEPARATED, largest_score_step, largest_value_step
+
+THOUSAND = {"10³T*": 1e3}
+TASKS = {"D=20, K=1": (20.0, 1.0, 10.0), "D=36, K=4": (36.0, 4.0, 40.0), "D=64, K=2": (64.0, 2.0, 40.0)}
+"""D, K and ‖V*‖² of three of the late runs."""
+ETA = 0.05
 
 
 def phases_separate(separation: Any) -> Any:
@@ -40,9 +45,7 @@ def step_is_small(step_size: Any, tokens: Any, support: Any, slope: Any, strengt
 
 
 @lm.evidence("t3-late")
-def rate(
-    data: xr.Dataset, quantity: str, frozen: str = "none", slopes: Sequence[float] = (1.0, 0.1, 0.0)
-) -> xr.DataArray:
+def rate(data: xr.Dataset, quantity: str, frozen: str = "none", slopes: Slopes = measures.SLOPES) -> xr.DataArray:
     """The least and the largest exponent in T over [10², 10⁴] T*, over sizes and activations."""
     data = lm.cells(data, frozen=frozen, negative_slope=slopes)
     return extremes(measures.late_slope(QUANTITIES[quantity](data), data))
@@ -57,7 +60,6 @@ OVER_LAW: dict[str, Callable[[xr.Dataset], xr.DataArray]] = {
     "overshoot": lambda data: (data.value - 1) / data.odds,
 }
 """Late quantities over their derived laws: ‖S - S*‖, ‖W_V - V*‖/‖V*‖, the excess, δ, δ/(Kp), C_1 - 1."""
-THOUSAND = {"10³T*": 1e3}
 
 
 @lm.evidence("t3-late")
@@ -82,16 +84,12 @@ def power(
     if quantity == "epsilon":
         values = measures.passage(data) / (data.escape_step if by_escape else 1.0)
     else:
-        values = QUANTITIES[quantity](measures.at_multiple(data, 1e3) if by_escape else measures.at_fixed_time(data))
+        moment = measures.nearest(data, multiples(data), 1e3) if by_escape else measures.at_fixed_time(data)
+        values = QUANTITIES[quantity](moment)
     if law is not None:
         each = [lm.on_law(values.sel(negative_slope=slope), "tokens", law) for slope in values.negative_slope]
         values = xr.concat(each, "negative_slope")
     return lm.log_slopes(values, "tokens") - shift
-
-
-TASKS = {"D=20, K=1": (20.0, 1.0, 10.0), "D=36, K=4": (36.0, 4.0, 40.0), "D=64, K=2": (64.0, 2.0, 40.0)}
-"""D, K and ‖V*‖² of three of the late runs."""
-ETA = 0.05
 
 
 @lm.evidence(precision="float64")

@@ -10,13 +10,12 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Float
 
 import lemmata as lm
 from lemmata.theories.teacher_student.bounds import noise_floor
 from lemmata.theories.teacher_student.data import Sample, draw_sample
 from lemmata.theories.teacher_student.dynamics import descent
-from lemmata.theories.teacher_student.dynamics.descent import Dynamics, reduced_matrices
 from lemmata.theories.teacher_student.dynamics.follow import event_steps, follow_recursion, record_steps
 from lemmata.theories.teacher_student.dynamics.limit import follow_limit
 from lemmata.theories.teacher_student.dynamics.reduced import Scalars, Task, from_gap, task_of
@@ -72,6 +71,8 @@ OUTPUTS = (
     lm.Variable("score_map", ("key_token", "query_token"), "S", "scores at the last step", True),
     lm.Variable("target_map", ("key_token", "query_token"), "S*", "scores of the teacher", True),
 )
+Schedule = Callable[[float, float], np.ndarray]
+Answer = Callable[[Any, Float[Array, "feature sample token"]], Float[Array, "output sample token"]]
 
 
 class Prepared(NamedTuple):
@@ -89,9 +90,6 @@ class Prepared(NamedTuple):
     diverged: Float[Any, ""]
 
 
-Schedule = Callable[[float, float], np.ndarray]
-
-
 def prepare(setting: Setting, seed: int, schedule: Schedule | None = None) -> Prepared:
     """The host work of one run. The exact dynamics are followed here, in float64 whatever the run is in.
 
@@ -104,11 +102,16 @@ def prepare(setting: Setting, seed: int, schedule: Schedule | None = None) -> Pr
     task = task_of(setting, strength)
     fitted, escape = event_steps(task)
     at = record_steps(setting, task, escape) if schedule is None else schedule(fitted, escape)
+    start, trained = (setting.start_scale, setting.start_gap), (setting.train_values, setting.train_attention)
     path, diverged = None, 0.0
     if setting.dynamics == "limit":
-        path = _limit_path(setting, task, at)
+        limit = follow_limit(task, at[at >= 0], start, trained)
+        unused = ((0, 0), (0, len(at) - len(limit.gap)))
+        path = from_gap(task, *np.pad([limit.value, limit.gap], unused, constant_values=np.nan))
     elif setting.dynamics == "recursion":
-        path, diverged = _recursion_path(setting, task, at)
+        with lm.numerics("float64"):
+            run = follow_recursion(task, at.astype(np.int32), from_gap(task, *start), trained, setting.first_slope)
+            path, diverged = Scalars(**jax.device_get(run.records)), float(run.diverged)
     row_norms = np.sum(np.linalg.norm(values, axis=1))
     events = (*task[:2], task.slope, task.step_size, strength, row_norms, task.separation, fitted, escape)
     sizes = setting.outputs, setting.dimension, setting.batch, setting.label_noise
@@ -122,30 +125,10 @@ def prepare(setting: Setting, seed: int, schedule: Schedule | None = None) -> Pr
     )
 
 
-def _limit_path(setting: Setting, task: Task, at: np.ndarray) -> Scalars:
-    start: Any = {"value": setting.start_scale, "gap": setting.start_gap}
-    trained: Any = {"train_values": setting.train_values, "train_attention": setting.train_attention}
-    path = follow_limit(task, at[at >= 0], **start, **trained)
-    unused = (0, len(at) - len(path.gap))
-    value, gap = (np.pad(scalar, unused, constant_values=np.nan) for scalar in (path.value, path.gap))
-    return from_gap(task, value, gap)
-
-
-def _recursion_path(setting: Setting, task: Task, at: Int[np.ndarray, " record"]) -> tuple[Scalars, float]:
-    with lm.numerics("float64"):
-        start = from_gap(task, setting.start_scale, setting.start_gap)
-        trained = (setting.train_values, setting.train_attention)
-        run = follow_recursion(task, at.astype(np.int32), start, trained, setting.first_slope)
-        return Scalars(**jax.device_get(run.records)), float(run.diverged)
-
-
 def clean_sample(problem: Setting, key: jax.Array, teacher: Teacher) -> Sample:
     """The fixed Gaussian test data."""
     clean_key = jax.random.split(lm.stream(key, "test"))[0]
     return draw_sample(clean_key, teacher, problem.test_samples, problem.negative_slope, 0.0)
-
-
-Answer = Callable[[Any, Float[Array, "feature sample token"]], Float[Array, "output sample token"]]
 
 
 def output_probe(
@@ -182,7 +165,7 @@ def _part_norms(values: Array, attention: Array) -> Float[Array, "*record part"]
     return jnp.stack([norms.get(name, jnp.zeros_like(values)) for name in descent.PARTS], axis=-1)
 
 
-def choose_dynamics(problem: Setting, key: jax.Array, prepared: Prepared, given: Any = None) -> Dynamics:
+def choose_dynamics(problem: Setting, key: jax.Array, prepared: Prepared, given: Any = None) -> descent.Dynamics:
     """Population gradient descent or online SGD, from the setting's start or from given weights."""
     teacher, task = prepared.teacher, task_of(problem, prepared.events["squared_norm"])
     assert teacher is not None
@@ -228,13 +211,13 @@ def follow(problem: Setting, key: jax.Array, prepared: Prepared) -> dict[str, Ar
     if (teacher := prepared.teacher) is not None and problem.track == "outputs":
 
         def answer(state: Scalars, inputs: Array) -> Array:
-            return respond(*reduced_matrices(task, teacher, state), inputs, problem.negative_slope)
+            return respond(*descent.reduced_matrices(task, teacher, state), inputs, problem.negative_slope)
 
         probe = output_probe(problem, key, teacher, answer, lambda state: state.value * teacher.values)
         results |= jax.lax.map(probe, states)
         used = jnp.sum(prepared.at >= 0)
         last = jax.tree.map(lambda path: jnp.asarray(path)[used - 1], states)
-        results |= _maps(problem, teacher, reduced_matrices(task, teacher, last)[1])
+        results |= _maps(problem, teacher, descent.reduced_matrices(task, teacher, last)[1])
         inside = (teacher.scores > 0).astype(teacher.scores.dtype)
         norms = [jnp.linalg.norm(matrix) for matrix in (teacher.values, inside, 1 - inside)]
         logits = jnp.sqrt((states.support * norms[1]) ** 2 + (states.rest * norms[2]) ** 2)

@@ -95,14 +95,14 @@ def given(tokens: Any, label: Any, pattern: Any, *, mask: Any = None, noise: Any
         if values.shape != pattern.shape:
             raise lm.UserError(f"{name} has shape {values.shape}; allowed is {pattern.shape}.")
     uncounted = (pattern < 0) | (pattern != np.rint(pattern))
-    for values, wrong, words in (
+    for values, wrong, refusal in (
         (pattern, uncounted, "pattern = {:g} is not allowed: patterns are integers counted from 0."),
         (label, ~np.isin(label, (-1, 1)), "label = {:g} is not allowed: a label is +1 or -1."),
         (mask, ~(mask >= 0), "mask = {:g} is not allowed: it is 0, or the multiplicity of a token."),
         (np.arange(len(mask)), ~(mask > 0).any(-1), "mask is not allowed: it keeps no token of sample {}."),
     ):
         if wrong.any():
-            raise lm.UserError(words.format(values[wrong][0]))
+            raise lm.UserError(refusal.format(values[wrong][0]))
     return Data(*(jnp.asarray(values) for values in (tokens, label, label, pattern.astype(int), mask, noise)))
 
 
@@ -137,8 +137,11 @@ def _unit(tokens: Array) -> Array:
     return tokens / jnp.linalg.norm(tokens, axis=-1, keepdims=True)
 
 
-@lm.piece("dimension", "patterns", "tokens", "label_balance", "shuffle", "fractions", "noise_law", "reduction",
-          "classes", "outputs", once=True)  # fmt: skip
+@lm.piece(
+    *("dimension", "patterns", "tokens", "label_balance", "shuffle", "fractions", "noise_law", "reduction"),
+    *("classes", "outputs"),
+    once=True,
+)
 def draw(problem: Setting, key: jax.Array, members: Array, *, count: int) -> Data:
     """`count` samples of the paper's generator (steps 2 to 7 of 2.2, and 2.3, 2.4). members: the vectors μ_{l,b}
     [dimension, patterns, members], or plain patterns [dimension, patterns]."""

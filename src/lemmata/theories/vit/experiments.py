@@ -15,6 +15,40 @@ from lemmata.theories.vit.training import simulate
 ATTENTION = {"attention": {"trained": {"train_attention": 1}, "frozen": {"train_attention": 0}}}
 VARIANTS = {"shared": {"output": "shared", "step_size": 0.1}, "per_token": {"output": "per_token", "step_size": 1.0}}
 """The two readings of the output signs, each with its step size."""
+ASKED = {
+    "v1-zero-risk": "Theorem 1: Does SGD reach zero population risk well above the sample threshold?",
+    "f1a-samples": "Figure 2.1 (a): How many samples does the transformer need as the relevant fraction falls?",
+    "f3-samples-frozen": "Figure 2.3: How many samples are needed when attention stays frozen (the CNN baseline)?",
+    "f1a-samples-shared": """Figure 2.1 (a): Is there a sample threshold at all when the output signs are
+        shared?""",
+    "f1b-sigma": "Figure 2.1 (b): How many samples are needed as the initial value error grows?",
+    "v7-samples": "Remark 3: How many samples are needed as the initial error of keys and queries grows?",
+    "v6-token-noise": "Remark 2, Figure 2.1 (b): Does token noise raise the test loss at a fixed number of samples?",
+    "f5-sparsification": "Figure 2.5: Which tokens can be removed without loss, and which removals help?",
+    "f2-iterations": """Figure 2.2: How does the number of steps grow as the relevant fraction falls, attention trained
+        or frozen?""",
+    "f2-step-size": "(2.10): How does the number of steps depend on the step size?",
+    "v7-initial-model": "Remark 3: Does a worse initial model slow training down?",
+    "f4-attention": "Figure 2.4: How far does attention concentrate on the label-relevant tokens?",
+    "v8-losses": "Proposition 2: Does attention go on concentrating when the loss does not saturate?",
+    "v24-initial-attention": """Definition A.2.2, (A.15), (A.175): Does the initial attention respect its lower bounds,
+        the paper's and the one that is a theorem?""",
+    "dynamics": """Proposition 2, Lemma A.3.1: What happens to loss, attention, features and neurons along training,
+        step by step?""",
+    "v25-cross": "(A.126), (A.131), (A.132): In how many runs does the query map gain most along the own feature?",
+    "v10-lucky-sets": """Lemma A.5.1, Definition A.2.3: How many neurons are lucky at initialisation, and how do they
+        respond to token noise?""",
+    "v19-multiclass": """Appendix A.6.1, (A.217)-(A.224): Do the neurons of each of four classes learn the pattern of
+        their class?""",
+    "v20-patterns": "Appendix A.6.2: Does training still work when every pattern is a set of nearby vectors?",
+    "v21-heads": """Appendix A.6.3: Does training still work with several attention heads, and do neurons learn all of
+        them?""",
+    "v22-skip": "Appendix A.6.4: Does training still work with a skip connection?",
+    "v22-normalisation": """Appendix A.6.4: Does normalising the tokens, to unit norm or by layer norm, change the
+        training?""",
+    "e1-initialisation": "Section 2.4: How do the initialisations that the paper names compare?",
+}
+"""Where each experiment stands in the paper, and what it asks."""
 TINY = {
     **{"tokens": 10, "neurons": 16, "samples": 16, "test_samples": 16, "batch": 0},
     **{"steps": 20, "records": 21, "record_every": 1, "track": "neurons"},
@@ -24,9 +58,8 @@ FINE = {"test_samples": 1000}
 WIDE = {**FINE, "neurons": 1000}
 """A finer estimate of the risk, and the same at the width of the paper."""
 
-experiment = partial(lm.experiment, kind=Setting, simulation=simulate, tiny=TINY, seeds=3, paper=WIDE)
-with_attention = partial(experiment, axes=ATTENTION, smoke={"track": "attention"})
-initial = partial(experiment, simulation=measure_initial, paper=None)
+asks = lm.asking(ASKED, kind=Setting, simulation=simulate, tiny=TINY, seeds=3, paper=WIDE)
+initial = partial(asks, simulation=measure_initial, paper=None)
 
 
 def samples_axis(*counts: int) -> dict[str, Any]:
@@ -87,254 +120,137 @@ DIRECTIONS = {
     for delta in (0.0, 0.2, 0.4)
 }
 HEADS = {"alignment": "v21-heads-alignment", "test_hinge": "v21-heads-risk"}
+SETS = {"member_cosine": "v20-patterns-direction", "test_hinge": "v20-patterns-risk"}
+SKIP = {"test_hinge": "v22-skip-risk"}
+"""Variable -> the claim whose level is drawn."""
 FEW_CELLS = {**fraction_axis(0.30, 0.40), **samples_axis(14, 16)}
 PAPER_FRACTIONS = fraction_axis(0.30, 0.32, 0.34, 0.36, 0.38, 0.40, 0.44, 0.48)
+WITH_ATTENTION: dict[str, Any] = {**ATTENTION, "smoke": {"track": "attention"}}
 
-sample_map = partial(
-    experiment,
-    axes={**fraction_axis(0.30, 0.32, 0.34, 0.36, 0.40, 0.48), **samples_axis(2, 4, 8, 16, 32, 64, 128)},
-    seeds=5,
-    smoke=FEW_CELLS,
-    paper={**WIDE, "tokens": 100, **PAPER_FRACTIONS, **samples_axis(2, 4, 8, 16, 32, 64, 128, 256)},
-)
+
+def sample_map(name: str, power: int, who: str, setting: dict[str, Any]) -> lm.Experiment:
+    """Success over (α_*, N), beside the paper's law N ∝ α_*^-power."""
+    return asks(name, partial(samples.sample_map, power=power, who=who), seeds=10)(
+        setting,
+        **fraction_axis(0.30, 0.32, 0.34, 0.36, 0.40, 0.48),
+        **samples_axis(2, 4, 8, 16, 32, 64, 128),
+        smoke=FEW_CELLS,
+        paper={**WIDE, "tokens": 100, **PAPER_FRACTIONS, **samples_axis(2, 4, 8, 16, 32, 64, 128, 256)},
+    )
+
 
 EXPERIMENTS = (
-    experiment(
-        "v1-zero-risk",
-        reference="Theorem 1",
-        question="Does SGD reach zero population risk well above the sample threshold?",
-        plot=samples.zero_risk,
-        setting={"neurons": 200, "test_samples": 1000},
-        axes={
-            "variant": {
-                "shared": {**RISK["shared"], "samples": 16, "batch": 0, "record_every": 1},
-                "per_token": {**RISK["per_token"], "samples": 256, "batch": 64, "record_every": 10},
-            },
-            "label_order": ["true", "shuffled"],
+    asks("v1-zero-risk", samples.zero_risk, seeds=20)(
+        {"neurons": 200, "test_samples": 1000},
+        variant={
+            "shared": {**RISK["shared"], "samples": 16, "batch": 0, "record_every": 1},
+            "per_token": {**RISK["per_token"], "samples": 256, "batch": 64, "record_every": 10},
         },
-        seeds=20,
+        label_order=["true", "shuffled"],
         smoke={"variant": RISK},
         paper={"neurons": 1000},
     ),
-    sample_map(
-        "f1a-samples",
-        reference="Figure 2.1 (a)",
-        question="How many samples does the transformer need as the relevant fraction falls?",
-        plot=partial(samples.sample_map, power=2, who="attention trained"),
-        setting=F1,
-    ),
-    sample_map(
-        "f3-samples-frozen",
-        reference="Figure 2.3",
-        question="How many samples are needed when attention stays frozen (the CNN baseline)?",
-        plot=partial(samples.sample_map, power=4, who="attention frozen"),
-        setting={**F1, "train_attention": 0},
-    ),
-    experiment(
-        "f1a-samples-shared",
-        reference="Figure 2.1 (a)",
-        question="Is there a sample threshold at all when the output signs are shared?",
-        plot=samples.shared,
-        setting={**F1, "output": "shared", "step_size": 0.3},
-        axes={**fraction_axis(0.32, 0.36, 0.48), **samples_axis(2, 8, 32), **ATTENTION},
-        seeds=5,
+    sample_map("f1a-samples", 2, "attention trained", F1),
+    sample_map("f3-samples-frozen", 4, "attention frozen", {**F1, "train_attention": 0}),
+    asks("f1a-samples-shared", samples.shared, seeds=5)(
+        {**F1, "output": "shared", "step_size": 0.3},
+        **fraction_axis(0.32, 0.36, 0.48),
+        **samples_axis(2, 8, 32),
+        **ATTENTION,
         smoke=FEW_CELLS,
         paper={**WIDE, "tokens": 100},
     ),
-    experiment(
-        "f1b-sigma",
-        reference="Figure 2.1 (b)",
-        question="How many samples are needed as the initial value error grows?",
-        plot=partial(samples.initial_error, error="value_error"),
-        setting={**F1, "relevant_fraction": 0.3, "confusion_fraction": 0.2},
-        axes={
-            "value_error": [0.0, 0.2, 0.6],
-            "value_error_law": ["random", "confuse"],
-            **samples_axis(32, 64, 128, 256),
-        },
+    asks("f1b-sigma", partial(samples.initial_error, error="value_error"))(
+        {**F1, "relevant_fraction": 0.3, "confusion_fraction": 0.2},
+        value_error=[0.0, 0.2, 0.6],
+        value_error_law=["random", "confuse"],
+        **samples_axis(32, 64, 128, 256),
         smoke={"value_error": [0.0, 0.6], **samples_axis(14, 16)},
         paper={**WIDE, "value_error": [0.0, 0.1, 0.2, 0.4, 0.6, 0.8], **samples_axis(8, 16, 32, 64, 128, 256)},
     ),
-    experiment(
-        "v7-samples",
-        reference="Remark 3",
-        question="How many samples are needed as the initial error of keys and queries grows?",
-        plot=partial(samples.initial_error, error="attention_error"),
-        setting=F1,
-        axes={"attention_error": [0.0, 0.2, 0.4], **samples_axis(8, 16, 32, 64, 128)},
+    asks("v7-samples", partial(samples.initial_error, error="attention_error"))(
+        F1,
+        attention_error=[0.0, 0.2, 0.4],
+        **samples_axis(8, 16, 32, 64, 128),
         smoke=samples_axis(14, 16),
         paper={**WIDE, **samples_axis(4, 8, 16, 32, 64, 128, 256)},
     ),
-    experiment(
-        "v6-token-noise",
-        reference="Remark 2, Figure 2.1 (b)",
-        question="Does token noise raise the test loss at a fixed number of samples?",
-        plot=samples.token_noise,
-        setting={**F1, "step_size": 1.0, "normalise": "yes"},
-        axes={"token_noise": [0.01, 0.1, 0.2, 0.3]},
-        seeds=7,
-        paper=FINE,
+    asks("v6-token-noise", samples.token_noise, seeds=7)(
+        {**F1, "step_size": 1.0, "normalise": "yes"}, token_noise=[0.01, 0.1, 0.2, 0.3], paper=FINE
     ),
-    experiment(
-        "f5-sparsification",
-        reference="Figure 2.5",
-        question="Which tokens can be removed without loss, and which removals help?",
-        plot=samples.sparsification,
-        setting=F5,
-        axes={"keep": [1.0, 0.8, 0.7], "strategy": ["random", "irrelevant", "noisy", "attention", "relevant"]},
-        seeds=8,
+    asks("f5-sparsification", samples.sparsification, seeds=8)(
+        F5,
+        keep=[1.0, 0.8, 0.7],
+        strategy=["random", "irrelevant", "noisy", "attention", "relevant"],
         paper={**FINE, "keep": [1.0, 0.9, 0.8, 0.7, 0.65], "strategy": list(STRATEGIES)},
     ),
-    experiment(
-        "f2-iterations",
-        reference="Figure 2.2",
-        question="How does the number of steps grow as the relevant fraction falls, attention trained or frozen?",
-        plot=samples.iterations,
-        setting=F2,
-        axes={"relevant_fraction": [0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8], "variant": VARIANTS, **ATTENTION},
-        seeds=5,
+    asks("f2-iterations", samples.iterations, seeds=5)(
+        F2,
+        relevant_fraction=[0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8],
+        variant=VARIANTS,
+        **ATTENTION,
         smoke={"relevant_fraction": [0.15, 0.4, 0.8]},
         paper={**WIDE, "tokens": 100, "samples": 100},
     ),
-    experiment(
-        "f2-step-size",
-        reference="(2.10)",
-        question="How does the number of steps depend on the step size?",
-        plot=samples.step_size,
-        setting={**F2, "relevant_fraction": 0.4, "confusion_fraction": 0.1, "samples": 20},
-        axes={"variant": STEP_SIZES},
-        seeds=5,
+    asks("f2-step-size", samples.step_size, seeds=5)(
+        {**F2, "relevant_fraction": 0.4, "confusion_fraction": 0.1, "samples": 20},
+        variant=STEP_SIZES,
         paper={**WIDE, "tokens": 100},
     ),
-    experiment(
-        "v7-initial-model",
-        reference="Remark 3",
-        question="Does a worse initial model slow training down?",
-        plot=samples.initial_model,
-        setting={**V7, "samples": 24},
-        axes={
-            "value_error": [0.0, 0.2, 0.4, 0.6],
-            "value_error_law": ["confuse", "random"],
-            "attention_error": [0.2, 0.0, 0.4],
+    asks("v7-initial-model", samples.initial_model, seeds=5)(
+        {**V7, "samples": 24},
+        value_error=[0.0, 0.2, 0.4, 0.6],
+        value_error_law=["confuse", "random"],
+        attention_error=[0.2, 0.0, 0.4],
+    ),
+    asks("f4-attention", dynamics.concentration)(F4, variant=VARIANTS, **ATTENTION, paper=FINE),
+    asks("v8-losses", dynamics.losses)(
+        {**F4, "neurons": 200, "steps": 1000, "record_every": 10},
+        loss={
+            "hinge margin 1": {"loss": "hinge", "margin": 1.0},
+            "hinge margin 10": {"loss": "hinge", "margin": 10.0},
+            "logistic": {"loss": "logistic", "margin": 1.0},
         },
-        seeds=5,
+        **ATTENTION,
     ),
-    experiment(
-        "f4-attention",
-        reference="Figure 2.4",
-        question="How far does attention concentrate on the label-relevant tokens?",
-        plot=dynamics.concentration,
-        setting=F4,
-        axes={"variant": VARIANTS, **ATTENTION},
-        paper=FINE,
+    initial("v24-initial-attention", dynamics.initial_bounds, seeds=20)(
+        {"samples": 20, "noise_law": "ball", "normalise": "yes", "neurons": 50},
+        variant={**DIRECTIONS, "counter-example": counter_example()},
     ),
-    experiment(
-        "v8-losses",
-        reference="Proposition 2",
-        question="Does attention go on concentrating when the loss does not saturate?",
-        plot=dynamics.losses,
-        setting={**F4, "neurons": 200, "steps": 1000, "record_every": 10},
-        axes={
-            "loss": {
-                "hinge margin 1": {"loss": "hinge", "margin": 1.0},
-                "hinge margin 10": {"loss": "hinge", "margin": 10.0},
-                "logistic": {"loss": "logistic", "margin": 1.0},
-            },
-            **ATTENTION,
-        },
-    ),
-    initial(
-        "v24-initial-attention",
-        reference="Definition A.2.2, (A.15), (A.175)",
-        question="Does the initial attention respect its lower bounds, the paper's and the one that is a theorem?",
-        plot=dynamics.initial_bounds,
-        setting={"samples": 20, "noise_law": "ball", "normalise": "yes", "neurons": 50},
-        axes={"variant": {**DIRECTIONS, "counter-example": counter_example()}},
-        seeds=20,
-    ),
-    experiment(
-        "dynamics",
-        reference="Proposition 2, Lemma A.3.1",
-        question="What happens to loss, attention, features and neurons along training, step by step?",
-        plot=dynamics.dynamics,
-        setting={"track": "neurons"},
-        axes={"variant": {**FULL_BATCH, "shared-b20": {**VARIANTS["shared"], "batch": 20}}, **ATTENTION},
+    asks("dynamics", dynamics.dynamics)(
+        {"track": "neurons"},
+        variant={**FULL_BATCH, "shared-b20": {**VARIANTS["shared"], "batch": 20}},
+        **ATTENTION,
         smoke={"variant": {**FULL_BATCH, "shared-b20": {**VARIANTS["shared"], "batch": 4}}},
     ),
-    experiment(
-        "v25-cross",
-        reference="(A.126), (A.131), (A.132)",
-        question="In how many runs does the query map gain most along the own feature?",
-        plot=lm.show("query_features"),
-        setting={"track": "neurons"},
-        axes={"variant": {"shared": FULL_BATCH["shared"]}, **ATTENTION},
-        seeds=20,
+    asks("v25-cross", lm.show("query_features"), seeds=20)(
+        {"track": "neurons"}, variant={"shared": FULL_BATCH["shared"]}, **ATTENTION
     ),
-    initial(
-        "v10-lucky-sets",
-        reference="Lemma A.5.1, Definition A.2.3",
-        question="How many neurons are lucky at initialisation, and how do they respond to token noise?",
-        plot=dynamics.lucky_sets,
-        setting={"neurons": 1000},
-        axes={"defect": ["none", "shifted"]},
+    initial("v10-lucky-sets", dynamics.lucky_sets)({"neurons": 1000}, defect=["none", "shifted"]),
+    asks("v19-multiclass", variants.multiclass)({**widths(12), **CLASSES}, smoke={"track": "loss"}, paper=FINE),
+    asks("v20-patterns", lm.show("concentration", "test_hinge", "member_cosine", levels=SETS))(
+        {**VARIED, **widths(20), "members": 2, "member_shares": [[0.7, 0.3]] * 5}, **WITH_ATTENTION
     ),
-    experiment(
-        "v19-multiclass",
-        reference="Appendix A.6.1, (A.217)-(A.224)",
-        question="Do the neurons of each of four classes learn the pattern of their class?",
-        plot=variants.multiclass,
-        setting={**widths(12), **CLASSES},
-        smoke={"track": "loss"},
-        paper=FINE,
+    asks("v21-heads", lm.show("alignment", "test_hinge", "reached_step", levels=HEADS))(
+        {**VARIED, "track": "neurons"}, heads=[1, 2, 4], smoke={"heads": [1, 2]}
     ),
-    with_attention(
-        "v20-patterns",
-        reference="Appendix A.6.2",
-        question="Does training still work when every pattern is a set of nearby vectors?",
-        plot=variants.pattern_sets,
-        setting={**VARIED, **widths(20), "members": 2, "member_shares": [[0.7, 0.3]] * 5},
+    asks("v22-skip", lm.show("train_loss", "concentration", "test_hinge", levels=SKIP))(
+        {**VARIED, "skip": True}, **WITH_ATTENTION
     ),
-    experiment(
-        "v21-heads",
-        reference="Appendix A.6.3",
-        question="Does training still work with several attention heads, and do neurons learn all of them?",
-        plot=lm.show("alignment", "test_hinge", "reached_step", levels=HEADS),
-        setting={**VARIED, "track": "neurons"},
-        axes={"heads": [1, 2, 4]},
-        smoke={"heads": [1, 2]},
+    asks("v22-normalisation", lm.show("reached_step", "test_hinge"))(
+        VARIED, normalise=["no", "yes", "layer"], variant={"plain": {"skip": False}, "skip": {"skip": True}}
     ),
-    with_attention(
-        "v22-skip",
-        reference="Appendix A.6.4",
-        question="Does training still work with a skip connection?",
-        plot=variants.skip,
-        setting={**VARIED, "skip": True},
-    ),
-    experiment(
-        "v22-normalisation",
-        reference="Appendix A.6.4",
-        question="Does normalising the tokens, to unit norm or by layer norm, change the training?",
-        plot=lm.show("reached_step", "test_hinge"),
-        setting=VARIED,
-        axes={"normalise": ["no", "yes", "layer"], "variant": {"plain": {"skip": False}, "skip": {"skip": True}}},
-    ),
-    experiment(
-        "e1-initialisation",
-        reference="Section 2.4",
-        question="How do the initialisations that the paper names compare?",
-        plot=variants.initialisations,
-        setting={"track": "attention"},
-        axes={
-            "variant": {
-                "assumption": {},
-                "free queries": {"free_queries": True},
-                "spectral clipping": {"clip_spectral": True},
-                "balanced signs": {"balanced_signs": True},
-                "ξ = 1/√m": {"output_rule": "inv_sqrt_m"},
-                "ξ = 1/√M": {"output_rule": "inv_sqrt_M"},
-                "average pooling": {"uniform_attention": True, "train_attention": 0},
-                "as printed": {"init": "literal"},
-            }
+    asks("e1-initialisation", variants.initialisations)(
+        {"track": "attention"},
+        variant={
+            "assumption": {},
+            "free queries": {"free_queries": True},
+            "spectral clipping": {"clip_spectral": True},
+            "balanced signs": {"balanced_signs": True},
+            "ξ = 1/√m": {"output_rule": "inv_sqrt_m"},
+            "ξ = 1/√M": {"output_rule": "inv_sqrt_M"},
+            "average pooling": {"uniform_attention": True, "train_attention": 0},
+            "as printed": {"init": "literal"},
         },
     ),
     *images.EXPERIMENTS,

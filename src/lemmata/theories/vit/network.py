@@ -67,8 +67,11 @@ def _signs(problem: Setting, key: jax.Array) -> Array:
     return jax.random.rademacher(key, (m,), jnp.result_type(float)) / jnp.sqrt(m)
 
 
-@lm.piece("dimension", "patterns", "value_width", "key_width", "neurons", "heads", "init", "given_errors",
-          "free_queries", "clip_spectral", "uniform_attention", "skip", "bent_patterns", once=True)  # fmt: skip
+@lm.piece(
+    *("dimension", "patterns", "value_width", "key_width", "neurons", "heads", "init", "given_errors"),
+    *("free_queries", "clip_spectral", "uniform_attention", "skip", "bent_patterns"),
+    once=True,
+)
 def initialise(problem: Setting, key: jax.Array, basis: Array) -> tuple[Network, Features]:
     """The initial network and the features its maps were built on; several heads are stacked along a leading axis."""
     if problem.heads == 1:

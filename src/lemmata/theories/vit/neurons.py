@@ -85,14 +85,8 @@ def neuron_probe(
     unsolved: Float[Array, " samples"],
     lucky: Lucky,
 ) -> dict[str, Array]:
-    """Probes 5.7 and 5.8 by group of neurons.
-
-    alignment: mean cosine of lucky_plus rows of W_O with p_1, of lucky_minus rows with p_2 (several heads: with the
-        normalised concatenation). component: mean |W_O,i p_j|. square_norm: mean |W_O,i|^2.
-    persistence: share of active (neuron, relevant token) pairs, lucky neurons and random halves of each sign.
-    value_growth, value_size: mean of V_i^(k) (A.176) and of its absolute value, over samples with loss (`unsolved`).
-    group_output: what a group adds to |F| on samples of each class. unsolved: share of each class that has loss.
-    """
+    """Probes 5.7 and 5.8 by group of neurons: `NEURONS`, with V_i^(k) of (A.176) over the samples with loss
+    (`unsolved`) and, of several heads, the alignment with the normalised concatenation of their features."""
     groups = lucky.groups()
     rows, directions = _rows(network, features)
     along = rows @ directions  # [neurons, patterns]

@@ -45,13 +45,8 @@ DATA = (
 def attention_by_query(
     network: Network, data: Data, sample_weight: Float[Array, " samples"]
 ) -> dict[str, Float[Array, " query"]]:
-    """Probes 5.2 and 5.3 on kept queries, samples averaged with `sample_weight` (which adds up to 1).
-
-    `concentration`: mean attention on label-relevant tokens over all queries and over those of each type (left side of
-    2.15); `complement`: mean attention on all other tokens, summed separately; `confused`: the part of the complement
-    on confusion tokens; `entropy`: mean entropy H of a query's attention, and `attended` = mean of e^H, the effective
-    number of tokens; `lowest`: the smallest concentration of any query. A type without queries gives NaN.
-    """
+    """Probes 5.2 and 5.3, `ATTENTION`, on kept queries, samples averaged with `sample_weight` (which adds up to 1). The
+    concentration is the left side of (2.15), the complement is summed separately. A type without queries gives NaN."""
     weights = attention(network, data.tokens, data.weight)
     types = [data.weight, data.relevant() * data.weight, data.confusion() * data.weight, data.neutral() * data.weight]
 
@@ -93,8 +88,8 @@ def token_shares(data: Data, sample_weight: Float[Array, " samples"]) -> dict[st
     def share(chosen: Array) -> Array:
         return jnp.sum(sample_weight * jnp.sum(chosen * data.weight, axis=1) / jnp.sum(data.weight, axis=1))
 
-    parts = {"relevant": data.relevant(), "confusion": data.confusion(), "neutral": data.neutral()}
-    return {f"{part}_share": share(chosen) for part, chosen in parts.items()}
+    kinds = {"relevant": data.relevant(), "confusion": data.confusion(), "neutral": data.neutral()}
+    return {f"{kind}_share": share(chosen) for kind, chosen in kinds.items()}
 
 
 def similarities(data: Data, sample_weight: Float[Array, " samples"]) -> dict[str, Float[Array, ""]]:

@@ -202,10 +202,10 @@ class Setting(lm.Setting):
         if self.relevant_fraction <= self.confusion_fraction:
             yield self._wrong("relevant_fraction", f"it must exceed confusion_fraction = {self.confusion_fraction:g}")
         if self.relevant_tokens <= self.confusion_tokens:
-            found = (
+            counts = (
                 f"relevant_fraction = {self.relevant_fraction:g} gives {self.relevant_tokens} of {self.tokens} tokens"
             )
-            yield f"{found}, no more than the {self.confusion_tokens} confusion tokens; the relevant ones must be more."
+            yield f"{counts}, no more than the {self.confusion_tokens} confusion tokens; the former must be more."
         if self.relevant_tokens + self.confusion_tokens > self.tokens:
             yield f"relevant and confusion tokens after rounding exceed tokens = {self.tokens}."
         if self.classes != 2**self.outputs:

@@ -90,10 +90,10 @@ def leaning(positive: float = 0.5, *, seed: int) -> xr.DataArray:
     return xr.DataArray(frequencies, coords={"B": list(BATCHES)})
 
 
-def _zero_risk_claim(name: str, variant: str, words: str) -> lm.Claim:
+def _zero_risk_claim(name: str, variant: str, reading: str) -> lm.Claim:
     return (
         lm.Claim(name, "Theorem 1", "bound")
-        .states(f"""Well above the sample threshold SGD reaches zero population risk ({words}): test hinge below 0.001
+        .states(f"""Well above the sample threshold SGD reaches zero population risk ({reading}): test hinge below 0.001
             and no test error in at least 95 % of the runs.""")
         .in_symbols(r"\Pr(\ell_{\text{test}} < 10^{-3},\ \mathrm{err}_{\text{test}} = 0) \ge 0.95")
         .judged(

@@ -184,7 +184,7 @@ def describe(
     by class (V19), members of a set (V20)."""
     sigma, delta = initial_errors(network, features, basis, problem.skip)
     used = (jnp.arange(data.label.shape[0]) < problem.training_samples) * 1.0
-    found = {
+    statistics = {
         "initial_value_error": sigma,
         "initial_attention_error": delta,
         "noise_norm": jnp.max(used[:, None] * (data.weight > 0) * data.noise),
@@ -194,10 +194,10 @@ def describe(
         "condition_slack": jnp.asarray(problem.condition_slack, sigma.dtype),
     }
     if signs.ndim == 3 and signs.shape[1] == 1:
-        found["class_displacement"] = neurons.class_displacement(network, trained, features, signs)
+        statistics["class_displacement"] = neurons.class_displacement(network, trained, features, signs)
     if members.ndim == 3:
-        found["member_cosine"] = neurons.member_cosines(network, trained, members)
-    return found
+        statistics["member_cosine"] = neurons.member_cosines(network, trained, members)
+    return statistics
 
 
 @lm.piece(once=True)

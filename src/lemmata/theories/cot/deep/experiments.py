@@ -20,8 +20,8 @@ COLORS = dict(zip((*GROUPS, "itself"), (draw.GREEN, draw.BLUE, draw.ORANGE, draw
 
 def attention_groups(data: xr.Dataset) -> Figure:
     """The query's attention by group, a panel for every layer: along training where that is recorded, else its ends."""
-    groups = data.head_groups.isel(positions=0, drop=True) if "positions" in data.dims else data.head_groups
-    heads, run = range(groups.sizes["head"]), data.isel(positions=0) if "positions" in data.dims else data
+    run = data.isel(positions=0, drop=True) if "positions" in data.dims else data
+    groups, heads = run.head_groups, range(run.sizes["head"])
     figure, axes = draw.panels(groups.sizes["layer"], sharey=True, width=6.2)
     words = {label: label.replace(", ", ",\n") for label in groups.five_group.values.tolist()}
     for layer, ax in enumerate(axes):

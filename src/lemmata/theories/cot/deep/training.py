@@ -108,12 +108,13 @@ def prepare(setting: DeepSetting, seed: int) -> Float[Any, "dimension dimension"
 
 
 @lm.piece(
-    *("dimension", "patterns", "reasoning_steps", "batch", "records", "example_capacity", "task_law", "heads"),
-    "positions",
+    *("dimension", "patterns", "reasoning_steps", "batch", "records", "watch_prompts", "example_capacity", "task_law"),
+    *("blocks", "heads", "positions"),
 )
-def train(problem: DeepSetting, key: jax.Array, network: Deep, basis: Array, fresh: Prompts) -> lm.Run:
-    """Adam on ½‖z - F‖² of a fresh batch at every step."""
-    pool_key = lm.stream(key, "test", data.POOL)
+def train(problem: DeepSetting, key: jax.Array, network: Deep | None, basis: Array) -> lm.Run:
+    """Adam on ½‖z - F‖² of a fresh batch at every step, from the initial network if none is given."""
+    pool_key, fresh = lm.stream(key, "test", data.POOL), data.watched_prompts(problem, key, 0)
+    network = initialise(problem, key) if network is None else network
 
     def draw(key: jax.Array) -> Prompts:
         return data.training_prompts(problem, key, pool_key, problem.batch, problem.pool)
@@ -142,7 +143,8 @@ def train(problem: DeepSetting, key: jax.Array, network: Deep, basis: Array, fre
 )
 def train_deep(problem: DeepSetting, key: jax.Array, basis: Array) -> dict[str, Array]:
     """Train, and look at the attention of every head."""
-    fresh, initial = data.watched_prompts(problem, key, 0), lm.starting(initialise(problem, key))
-    run = train(problem, key, initial, basis, fresh)
-    lm.keep(network=run.state.parameters, initial=initial, data=fresh, basis=basis)
+    given = lm.starting(None, like=lambda: jax.eval_shape(lambda: initialise(problem, key)))
+    run = train(problem, key, given, basis)
+    lm.keep(network=run.state.parameters, initial=lambda: initialise(problem, key) if given is None else given)
+    lm.keep(data=lambda: data.watched_prompts(problem, key, 0), basis=basis)
     return run.results()

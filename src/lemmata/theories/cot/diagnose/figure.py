@@ -17,22 +17,21 @@ if TYPE_CHECKING:
 
 def draw(chain: Chain, seen: Simulated, error: float, examples: int) -> Figure:
     """CoT and ICL by length with intervals; B with its right answers; primacy by step and state."""
-    import lemmata as lm
+    import xarray as xr
+
     from lemmata import figures
 
     figure, axes = figures.panels(3, width=5.2, height=4.5)
     kinds = ("cot", "CoT: steps shown", figures.BLUE), ("icl", "ICL: inputs and answers only", figures.RED)
     for who, words, color in kinds:
-        shares = [lm.share_interval(row.mean() * seen.prompts, seen.prompts) for row in getattr(seen, who)]
-        middle, low, high = (np.array([getattr(one, end) for one in shares]) for end in ("value", "low", "high"))
-        axes[0].fill_between(seen.lengths, low, high, color=color, alpha=0.25, linewidth=0)
-        axes[0].plot(seen.lengths, middle, "o-", color=color, markersize=3.5, label=words)
+        errors = xr.DataArray(getattr(seen, who), {"length": seen.lengths}, ("length", "seed"))
+        figures.curves(axes[0], errors, "length", label=words, color=color, spread="interval", markersize=3.5)
     condition, limit = chain.numbers.condition, 1 - float(chain.numbers.condition.mean())
     figures.predicted(axes[0], limit, f"where ICL must end: {limit:.2g} of the inputs fail")
     axes[0].axhline(error, color=figures.GREY, linestyle=":", label=f"error aimed at: {error:g}")
     figures.moment(axes[0], examples, f"{examples} examples", height=0.9)
     axes[0].set(xscale="log", ylim=(-0.02, None))
-    figures.finish(axes[0], "measured: wrong answers (bands: 95 %)", "error of the answer", "examples of a prompt")
+    figures.finish(axes[0], "measured: wrong answers (bars: 95 %)", "error of the answer", "examples of a prompt")
     _map(axes[1], chain.whole, "answer", "input", float(chain.whole.max()))
     for i, (answer, holds) in enumerate(zip(transitions.answers(chain.maps), condition, strict=True)):
         axes[1].plot(answer, i, "o" if holds else "X", color=figures.GREEN if holds else figures.RED, markersize=7)

@@ -1,7 +1,7 @@
 """Reading a user's chain: K step matrices (.npz, a .csv for each step, arrays), or a table of observed transitions."""
 
-import csv
 import re
+import zipfile
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -10,9 +10,12 @@ from typing import Any
 import numpy as np
 
 import lemmata as lm
+from lemmata.datasets.tables import read_table
 from lemmata.theories.cot import transitions
 
 COLUMNS = ("step", "from", "to", "count")
+MOST = 300
+"""States of a chain."""
 
 
 @dataclass(frozen=True)
@@ -67,38 +70,45 @@ def read_chain(data: Any) -> Chain:
         if not path.is_file():
             raise lm.UserError(f"There is no file {path}.")
     first, name = paths[0], paths[0].name if len(paths) == 1 else "the chain"
-    if len(paths) == 1 and first.suffix == ".npz":
-        return Chain(_stack(_arrays(first), name), None, paths, name)
-    if len(paths) == 1 and (rows := _table(first)) is not None:
-        counts = count_transitions(rows, name)
+    if len(paths) > 1:
+        steps = _in_order({str(path.with_suffix("")): _matrix(path) for path in paths}, name)
+    elif first.suffix == ".npz":
+        steps = _arrays(first)
+    elif (counts := _counts(first)) is not None:
         return Chain(counts / counts.sum(axis=2, keepdims=True), counts, paths, name)
-    return Chain(_stack([_matrix(path) for path in paths], name), None, paths, name)
+    else:
+        steps = [_matrix(first)]
+    return Chain(_stack(steps, name), None, paths, name)
+
+
+def _in_order(steps: dict[str, np.ndarray], source: str) -> list[np.ndarray]:
+    """The steps by the numbers that their names end in, if all have one of their own; else as they are given."""
+    numbered = {int(found.group()): step for name, step in steps.items() if (found := re.search(r"\d+$", name))}
+    if not len(numbered) == len(steps) > 1:
+        return list(steps.values())
+    _refuse_missing(set(numbered), source, min(1, *numbered))
+    return [numbered[number] for number in sorted(numbered)]
+
+
+def _refuse_missing(steps: set[int], source: str, first: int = 1) -> None:
+    last = max(steps)
+    if (missing := next((step for step in range(first, last) if step not in steps), None)) is not None:
+        raise lm.UserError(f"{source} has no step {missing}; it goes up to step {last}.")
 
 
 def _arrays(path: Path) -> list[np.ndarray]:
     """The matrices of an .npz by the numbers in their names, or in the order of their names; or one array of all."""
     try:
         with np.load(path, allow_pickle=False) as content:
-            arrays = {name: np.asarray(content[name], float) for name in sorted(content.files)}
-    except (ValueError, OSError, EOFError) as error:
+            steps = _in_order({name: np.asarray(content[name], float) for name in sorted(content.files)}, path.name)
+    except (ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
         raise lm.UserError(f"{path.name} is no .npz of numbers: {error}") from None
-    numbered = {int(found.group()): arrays[name] for name in arrays if (found := re.search(r"\d+$", name))}
-    steps = list(arrays.values())
-    if len(numbered) == len(steps) > 1:
-        steps = [numbered[number] for number in sorted(numbered)]
-        _refuse_missing({number - min(numbered) for number in numbered}, path.name, min(numbered))
     return list(steps[0]) if len(steps) == 1 and steps[0].ndim == 3 else steps
-
-
-def _refuse_missing(steps: set[int], name: str, first: int = 1) -> None:
-    missing = sorted(set(range(max(steps) + 1)) - steps)
-    if missing:
-        raise lm.UserError(f"{name} has no step {missing[0] + first}; it goes up to step {max(steps) + first}.")
 
 
 def _matrix(path: Path) -> np.ndarray:
     try:
-        return np.loadtxt(path, delimiter=",", ndmin=2)
+        return np.loadtxt(path, delimiter=",", ndmin=2, encoding="utf-8-sig")
     except (ValueError, UnicodeDecodeError) as error:
         raise lm.UserError(f"{path.name} is no table of numbers separated by commas: {error}") from None
 
@@ -109,46 +119,40 @@ def _stack(matrices: list[np.ndarray], name: str) -> np.ndarray:
         raise lm.UserError(f"{name} has no step.")
     first = matrices[0].shape
     for k, shape in enumerate((matrix.shape for matrix in matrices), start=1):
-        if len(shape) != 2 or shape[0] != shape[1] or shape[0] < 2:
-            raise lm.UserError(f"Step {k} has shape {shape}; allowed is a square matrix of at least 2 rows.")
+        if len(shape) != 2 or shape[0] != shape[1] or not 2 <= shape[0] <= MOST:
+            raise lm.UserError(f"Step {k} has shape {shape}; allowed is a square matrix of 2 to {MOST} rows.")
         if shape != first:
             raise lm.UserError(f"Step {k} has shape {shape}, but step 1 has {first}.")
     transitions.check_rows(np.stack(matrices))
     return np.stack(matrices)
 
 
-def _table(path: Path) -> list[dict[str, str]] | None:
-    """The rows of a table of observed transitions; None if the file is something else."""
+def _counts(path: Path) -> np.ndarray | None:
+    """Counts [K, M, M] of a table of observed transitions; None if no column has a name of theirs."""
+    table = read_table(path).rename(columns=lambda column: str(column).strip().lower())
+    if not set(table) & set(COLUMNS):
+        return None
+    if missing := [column for column in COLUMNS if column not in table]:
+        raise lm.UserError(f"{path.name} has no column {missing[0]}; a table has {', '.join(COLUMNS)}.")
+    if table.empty:
+        raise lm.UserError(f"{path.name} has no transitions.")
     try:
-        with path.open(newline="", encoding="utf-8") as stream:
-            rows = csv.DictReader(stream)
-            names = [name.strip().lower() for name in rows.fieldnames or ()]
-            if not set(names) & set(COLUMNS):
-                return None
-            missing = [name for name in COLUMNS if name not in names]
-            if missing:
-                raise lm.UserError(f"{path.name} has no column {missing[0]}; a table has {', '.join(COLUMNS)}.")
-            return [dict(zip(names, row.values(), strict=False)) for row in rows]
-    except UnicodeDecodeError:
-        raise lm.UserError(f"{path.name} is no text.") from None
-
-
-def count_transitions(rows: list[dict[str, str]], name: str) -> np.ndarray:
-    """Counts [K, M, M] of a table with the columns step, from, to, count; steps and states are counted from 1."""
-    if not rows:
-        raise lm.UserError(f"{name} has no transitions.")
-    try:
-        found = np.array([[float(row[column]) for column in COLUMNS] for row in rows])
+        found = table[list(COLUMNS)].to_numpy(float)
     except (TypeError, ValueError):
-        raise lm.UserError(f"{name} has an entry that is not a number; its columns are {', '.join(COLUMNS)}.") from None
-    places = found[:, :3]
-    if not np.isfinite(found).all() or (places % 1).any() or places.min() < 1 or found[:, 3].min() < 0:
-        raise lm.UserError(f"{name} is not allowed: steps and states are counted from 1, and no count is negative.")
-    step, start, end = places.astype(int).T - 1
-    _refuse_missing(set(step.tolist()), name)
-    counts = np.zeros((step.max() + 1, *[max(start.max(), end.max()) + 1] * 2))
-    np.add.at(counts, (step, start, end), found[:, 3])
+        found = np.array([[np.nan]])
+    if not np.isfinite(found).all():
+        raise lm.UserError(f"{path.name} has an entry that is not a number; its columns are {', '.join(COLUMNS)}.")
+    if (found[:, :3] % 1).any() or found[:, :3].min() < 1 or found[:, 3].min() < 0:
+        raise lm.UserError(
+            f"{path.name} is not allowed: steps and states are counted from 1, and no count is negative."
+        )
+    step, start, end = found[:, :3].astype(int).T
+    _refuse_missing(set(step.tolist()), path.name)
+    if (states := max(start.max(), end.max())) > MOST:
+        raise lm.UserError(f"{path.name} has {states} states; allowed are at most {MOST}.")
+    counts = np.zeros((step.max(), states, states))
+    np.add.at(counts, (step - 1, start - 1, end - 1), found[:, 3])
     if (empty := np.argwhere(counts.sum(axis=2) == 0)).size:
         k, i = empty[0] + 1
-        raise lm.UserError(f"{name} has no transition of step {k} from state {i}.")
+        raise lm.UserError(f"{path.name} has no transition of step {k} from state {i}.")
     return counts

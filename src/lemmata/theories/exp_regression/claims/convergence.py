@@ -138,10 +138,10 @@ INDEPENDENT = lm.Control("independent initialisation", init="independent")
 SCALED = lm.Control("output scale 1/√m", scale="inv_sqrt_m")
 
 
-def _slope(statistic: str, words: str, symbol: str, low: float, high: float) -> lm.Claim:
+def _slope(statistic: str, which: str, symbol: str, low: float, high: float) -> lm.Claim:
     return (
         lm.Claim(f"x3-{statistic}", "Lemma 7.2, experiment X3", "scaling", source="derived")
-        .states(f"""The {words} drift falls with the width: exponent of its geometric mean over seeds in [{low},
+        .states(f"""The {which} drift falls with the width: exponent of its geometric mean over seeds in [{low},
             {high}].""")
         .in_symbols(rf"{symbol}_r\lVert w_r-w_r(0)\rVert \propto m^k, \quad {low} \le k \le {high}")
         .judged(slope(statistic), lm.within(low, high, by="mean"), SCALED)
@@ -151,7 +151,7 @@ def _slope(statistic: str, words: str, symbol: str, low: float, high: float) -> 
 CLAIMS = (
     lm.Claim("q14-step", "Lemmas 7.4 and 8.6", "bound")
     .states("""With the paper's step size, whose B is the run's own largest projection (q16-theory) or the union bound's
-        (x9-theorem) and not the paper's, η‖Δw_r‖ ≤ 0.01 and ‖e(t)‖ ≤ √n at every step.""")
+        (x9-theorem) and not the paper's, η‖Δw_r‖ ≤ 0.01 (far from tight) and ‖e(t)‖ ≤ √n at every step.""")
     .in_symbols(r"\eta\lVert\Delta w_r(t)\rVert \le 0.01,\ \lVert e(t)\rVert \le \sqrt{n}")
     .judged(
         longest_steps(),

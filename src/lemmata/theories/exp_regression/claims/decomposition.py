@@ -40,8 +40,8 @@ def gradient_errors(problem: Setting, key: jax.Array) -> dict[str, Any]:
         }
 
     far = lambda closed, exact: jnp.max(jnp.abs(closed - exact)) / jnp.max(jnp.abs(exact))  # noqa: E731
-    found = [errors(activation) for activation in ACTIVATIONS.values()]
-    return {kind: jnp.stack([far(*each[kind]) for each in found]) for kind in found[0]}
+    by_activation = [errors(activation) for activation in ACTIVATIONS.values()]
+    return {kind: jnp.stack([far(*each[kind]) for each in by_activation]) for kind in by_activation[0]}
 
 
 @lm.evidence(precision="float64")

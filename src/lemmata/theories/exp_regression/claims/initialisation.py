@@ -69,8 +69,8 @@ def drift(data: xr.Dataset, init: str = "independent", relative: bool = False) -
     """The largest drift at the first hit of ε, by width; or over that with coupled initialisation, same seed, from the
     second width on."""
     drifts = lm.at_end(data.drift.sel(statistic="max", drop=True))
-    found = lm.cells(drifts, init=init)
-    return (found / lm.cells(drifts, init="coupled").values).isel(neurons=slice(1, None)) if relative else found
+    largest = lm.cells(drifts, init=init)
+    return (largest / lm.cells(drifts, init="coupled").values).isel(neurons=slice(1, None)) if relative else largest
 
 
 SMALL = 1e-3

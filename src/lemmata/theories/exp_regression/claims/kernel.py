@@ -150,10 +150,10 @@ def rms_slope(data: xr.Dataset, power: float = 0.0, same_width: bool = False) ->
     return width_exponents(error * error.neurons**power, "weight_scale", "rms")
 
 
-def _closed_form(activation: str, words: str, formula: str, *controls: lm.Control) -> lm.Claim:
+def _closed_form(activation: str, kernel: str, formula: str, *controls: lm.Control) -> lm.Claim:
     return (
         lm.Claim(f"q3-kernel-{activation}", "Q3, derived", "identity", source="derived")
-        .states(f"""The infinite-width kernel of {activation} is {words}: Monte Carlo with 10⁶ weights agrees within 5
+        .states(f"""The infinite-width kernel of {activation} is {kernel}: Monte Carlo with 10⁶ weights agrees within 5
             exact standard errors in every entry, at σ = 0.25 and 0.5.""")
         .in_symbols(rf"H^{{\mathrm{{cts}}}}_{{ij}} = {formula}")
         .judged(closed_form_error(activation), lm.within(0.0, 0.0, predicted=0.0, se=STANDARD_ERRORS), *controls)

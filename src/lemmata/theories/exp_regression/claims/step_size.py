@@ -10,8 +10,8 @@ from lemmata.theories.exp_regression.measures import CLASSES, classes, step_cons
 @lm.evidence("x6-stability")
 def in_class(data: xr.Dataset, wanted: str, low: float, high: float, dynamics: str = "trained") -> xr.DataArray:
     """1 where a seed's runs are all of the wanted class, c in [low, high]."""
-    found = classes(step_constants(data, low, high), dynamics)
-    return (found == CLASSES.index(wanted)).all(("neurons", "step_constant")) * 1.0
+    kinds = classes(step_constants(data, low, high), dynamics)
+    return (kinds == CLASSES.index(wanted)).all(("neurons", "step_constant")) * 1.0
 
 
 @lm.evidence("x6-stability")

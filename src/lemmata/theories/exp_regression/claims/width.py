@@ -22,10 +22,10 @@ def exponent(data: xr.Dataset, along: str, trained: int = 1) -> xr.DataArray:
     return lm.log_slopes(edge, along, x)
 
 
-def _claim(name: str, along: str, words: str, formula: str) -> lm.Claim:
+def _claim(name: str, along: str, quantity: str, formula: str) -> lm.Claim:
     return (
         lm.Claim(name, "Theorem 1.1, experiment X4", "bound")
-        .states(f"The width at which 90 % of the seeds reach ε within T grows at most like the square of {words}.")
+        .states(f"The width at which 90 % of the seeds reach ε within T grows at most like the square of {quantity}.")
         .in_symbols(formula)
         .judged(
             exponent.of(name)(along), lm.at_most(2.0), lm.Control("frozen weights", trained=0, expected=lm.INCONCLUSIVE)
@@ -110,7 +110,7 @@ CLAIMS = (
     .in_symbols(r"\frac{4B}{\ln n} \text{ decreases},\ \frac{4B}{\sqrt{\ln n}} \to 4C\sigma")
     .judged(
         decay(),
-        lm.all_of(falls=lm.decreasing("ln_n", by="mean"), limit=lm.within(-1e-3, 1e-3, predicted=0.0)),
+        lm.all_of(falls=lm.decreasing("ln_n", by="value"), limit=lm.within(-1e-3, 1e-3, predicted=0.0)),
         lm.Control("like 1/ln n", power=1.0),
     ),
 )

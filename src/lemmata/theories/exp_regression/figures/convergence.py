@@ -49,8 +49,8 @@ def _in_claimed_time(ax: Axes, data: xr.Dataset, by: str, label: str) -> None:
     draw.paths(ax, first, relative_square(first), by, label, clock=time, spread="")
     linear = relative_square(first, "linear_square")
     for i, name in enumerate(first[by].values):
-        words = "linearised dynamics" if i == 0 else None
-        ax.plot(time.sel({by: name}), linear.sel({by: name}), label=words, zorder=3, **LINEARISED)
+        said = "linearised dynamics" if i == 0 else None
+        ax.plot(time.sel({by: name}), linear.sel({by: name}), label=said, zorder=3, **LINEARISED)
     right = min(ax.dataLim.x1, 60.0) if np.isfinite(ax.dataLim.x1) and ax.dataLim.x1 > 0 else 1.0
     grid = np.linspace(0, right, 50)
     draw.predicted(ax, np.exp(-grid), r"paper: at most $(1-m\eta\lambda/2)^t$", x=grid)
@@ -78,18 +78,18 @@ def orthonormal(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
     constants, first = data.step_constant.values, data.data_law.values[0]
     figure, axes = draw.panels(len(constants) + 1, width=4.8, height=4.3)
     for ax, c in zip(axes, constants, strict=False):
-        part = data.sel(step_constant=c)
-        error = relative_square(part)
-        draw.paths(ax, part, error, "data_law")
-        own = part.sel(data_law=first)
+        runs = data.sel(step_constant=c)
+        error = relative_square(runs)
+        draw.paths(ax, runs, error, "data_law")
+        own = runs.sel(data_law=first)
         speed = float((own.rate * own.limit_least).median())
-        grid = np.linspace(0, float(part.step.where(error.notnull()).max().fillna(1.0)), 200)
+        grid = np.linspace(0, float(runs.step.where(error.notnull()).max().fillna(1.0)), 200)
         claimed = np.exp(grid * np.log1p(-min(speed / 2, 1 - 1e-12)))
         wide = np.exp(2 * grid * np.log(max(abs(1 - speed), 1e-12)))
-        words = rf"paper, {first}: at most $(1-m\eta\lambda/2)^t$"
-        draw.predicted(ax, np.where(claimed > 1e-22, claimed, np.nan), words, x=grid)
-        words = rf"exact, {first}, $m\to\infty$: $(1-m\eta\lambda)^{{2t}}$"
-        draw.corrected(ax, np.where(wide > 1e-22, wide, np.nan), words, x=grid)
+        label = rf"paper, {first}: at most $(1-m\eta\lambda/2)^t$"
+        draw.predicted(ax, np.where(claimed > 1e-22, claimed, np.nan), label, x=grid)
+        label = rf"exact, {first}, $m\to\infty$: $(1-m\eta\lambda)^{{2t}}$"
+        draw.corrected(ax, np.where(wide > 1e-22, wide, np.nan), label, x=grid)
         draw.log_y(ax)
         draw.finish(ax, f"$c$ = {c:g}: seeds and mean", ERROR, "training step $t$", legend=1)
     last = axes[-1]
@@ -109,14 +109,14 @@ def modes(data: xr.Dataset) -> Figure:
     low, high = float(values.min().fillna(1.0)), float(values.max().fillna(2.0))
     norm, shade = LogNorm(low / 1.01, high * 1.01), colormaps["viridis_r"]
     for ax, m in zip(axes, widths, strict=False):
-        part = data.sel(neurons=m).isel(seed=0)
-        floor = 1e-15 * float(np.sqrt((part.mode_residual.isel(record=0) ** 2).sum()))
-        found = (part[name] for name in ("mode_residual", "linear_mode_residual"))
-        measured, linear = (abs(residual).where(abs(residual) > floor) for residual in found)
+        runs = data.sel(neurons=m).isel(seed=0)
+        floor = 1e-15 * float(np.sqrt((runs.mode_residual.isel(record=0) ** 2).sum()))
+        residuals = (runs[name] for name in ("mode_residual", "linear_mode_residual"))
+        measured, linear = (abs(residual).where(abs(residual) > floor) for residual in residuals)
         labels = ["measured", r"linearised: $(1-m\eta\lambda_k)^t$"]
-        for j, color in enumerate(shade(norm(draw.positive(part.mode_value).fillna(low)))):
-            ax.plot(part.step, measured.isel(mode=j), color=color, linewidth=2, alpha=0.85, label=labels[0])
-            draw.predicted(ax, linear.isel(mode=j), labels[1], x=part.step)
+        for j, color in enumerate(shade(norm(draw.positive(runs.mode_value).fillna(low)))):
+            ax.plot(runs.step, measured.isel(mode=j), color=color, linewidth=2, alpha=0.85, label=labels[0])
+            draw.predicted(ax, linear.isel(mode=j), labels[1], x=runs.step)
             labels = [None, None]
         draw.log_y(ax)
         draw.finish(ax, f"$m$ = {m:g}, first seed", r"$|\langle q_k,e(t)\rangle|$", "training step $t$")
@@ -164,8 +164,8 @@ def paper_step(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
     claimed = draw.positive(-np.expm1(-claimed_decay(data) * data.step))
     gone, linear = (1 - data[name] / data.initial_square for name in ("square", "linear_square"))
     ends = lm.at_end(gone)
-    words = f"seeds and mean (at the end {float(ends.min()):.0e} to {float(ends.max()):.0e} of the error is gone)"
-    draw.paths(left, data, gone / claimed, label=words)
+    label = f"seeds and mean (at the end {float(ends.min()):.0e} to {float(ends.max()):.0e} of the error is gone)"
+    draw.paths(left, data, gone / claimed, label=label)
     draw.paths(left, data, linear / claimed, label="linearised dynamics", spread="", **LINEARISED)
     draw.predicted(left, 1.0, "paper: at least 1")
     draw.log_y(left)
@@ -191,11 +191,11 @@ def by_width(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
     figure, axes = draw.panels(data.sizes["scale"] + 1, width=4.8, height=4.4)
     m = data.neurons.values
     for ax, scale in zip(axes, named.scale.values, strict=False):
-        part = named.sel(scale=scale)
-        _powers(ax, lm.at_end(part.drift), "statistic")
-        D = draw.positive(part.largest_drift / part.drift_ratio)
-        words = f"paper: $D$, exponent {draw.stated(lm.log_slopes(D, 'neurons'))}"
-        draw.predicted(ax, D.median("seed"), words, x=m)
+        runs = named.sel(scale=scale)
+        _powers(ax, lm.at_end(runs.drift), "statistic")
+        D = draw.positive(runs.largest_drift / runs.drift_ratio)
+        label = f"paper: $D$, exponent {draw.stated(lm.log_slopes(D, 'neurons'))}"
+        draw.predicted(ax, D.median("seed"), label, x=m)
         draw.finish(ax, f"drift, {scale}", r"$\|w_r(t)-w_r(0)\|$ over the neurons $r$")
     _powers(axes[-1], named.lazy_error, "scale")
     draw.claimed(axes[-1], claims["q15-lazy-drift"], words=r"claimed, $\kappa$ = 1, $m$ = 128")
@@ -211,5 +211,5 @@ def _powers(ax: Axes, values: xr.DataArray, by: str) -> None:
     """Geometric means over the width by label, their exponents in the legend."""
     for i, name in enumerate(values[by].values):
         rows, kind = draw.positive(values.sel({by: name})), draw.look(i)
-        words = f"{name}: exponent {draw.stated(lm.log_slopes(rows, 'neurons'))}"
-        draw.curves(ax, rows, "neurons", label=words, color=kind.color, middle="geometric", marker=kind.marker)
+        label = f"{name}: exponent {draw.stated(lm.log_slopes(rows, 'neurons'))}"
+        draw.curves(ax, rows, "neurons", label=label, color=kind.color, middle="geometric", marker=kind.marker)

@@ -22,18 +22,18 @@ def tails(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
     draw.curves(left, data.projection, "neurons", label="networks and median", color=draw.GREY, middle="median")
     grid = np.geomspace(m.min(), m.max(), 50)
     limits = {f"paper, $C$ = {C:g}": {"C": C} for C in (1.5, 2, 10)} | {"union bound": {"projection_source": "union"}}
-    for i, (words, options) in enumerate(limits.items()):
+    for i, (label, options) in enumerate(limits.items()):
         kind = draw.look(i)
         line = {"color": kind.color, "linestyle": kind.linestyle}
         B, at_m = (bounds.projection_bound(n, x, 0.05, sigma, **options) * np.ones_like(x, float) for x in (grid, m))
-        draw.predicted(left, B, f"$B$: {words}", x=grid, **line)
+        draw.predicted(left, B, f"$B$: {label}", x=grid, **line)
         beyond = [
             lm.share_interval(float(count), data.sizes["seed"])
             for count in (data.projection > at_m[:, None]).sum("seed")
         ]
         value, low, high = np.array([(share.value, share.low, share.high) for share in beyond]).T
         ends = np.clip([value - low, high - value], 0, None)
-        right.errorbar(m, value, ends, marker=kind.marker, capsize=3, label=words, **line)
+        right.errorbar(m, value, ends, marker=kind.marker, capsize=3, label=label, **line)
     draw.claimed(right, claims["q2-projection-union"], words="claimed, union bound")
     draw.log_y(left)
     right.set_ylim(-0.03, 1.05)
@@ -79,11 +79,11 @@ def trained(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
     drifted = draw.positive(data.largest_drift)
     draw.groups(drifts, drifted, "neurons", "init", color=COLORS, middle="median")
     D = draw.positive(data.largest_drift / data.drift_ratio)
-    for ax, levels, words in ((steps, data.predicted_steps, "paper: $T$ (median)"), (drifts, D, "paper: $D$ (median)")):
+    for ax, levels, label in ((steps, data.predicted_steps, "paper: $T$ (median)"), (drifts, D, "paper: $D$ (median)")):
         for i, row in enumerate(levels.median("seed").transpose("neurons", "init").values):
             for shift, level in zip(draw.dodge(len(row)), row, strict=True):
-                draw.predicted(ax, level, words, at=i + shift, half=0.13)
-                words = None
+                draw.predicted(ax, level, label, at=i + shift, half=0.13)
+                label = None
         draw.log_y(ax)
     draw.claimed(drifts, claims["x5-not-lazy"], words="claimed, independent: median")
     if {"coupled", "independent"} <= set(data.init.values):

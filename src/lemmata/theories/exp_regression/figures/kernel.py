@@ -16,23 +16,23 @@ def concentration(data: xr.Dataset) -> Figure:
     m, lam = data.neurons.values, data.limit_least
     rms = np.sqrt((data.kernel_error**2).mean("seed"))
     draw.curves(left, rms, "neurons", "weight_scale", r"$\sigma$ = {}", spread="")
-    for close, words, style in (
+    for close, said, style in (
         (data.kernel_least >= 0.75 * lam, "least eigenvalue at least ¾λ", "-"),
         (data.kernel_error <= lam / 4, "distance at most λ/4", ":"),
     ):
-        label = rf"{words}, $\sigma$ = {{}}"
+        label = rf"{said}, $\sigma$ = {{}}"
         draw.curves(right, close.mean("seed"), "neurons", "weight_scale", label, spread="", linestyle=style)
     far = m.max()
     for i, sigma in enumerate(data.weight_scale.values):
         exact = data.sel(weight_scale=sigma).predicted_error.mean("seed")
-        words = r"exact: $(\sum\mathrm{Var}_{ij}/m_\mathrm{eff})^{1/2}$, slope −1/2"
-        draw.predicted(left, draw.positive(exact.values), words if i == 0 else None, x=m)
+        said = r"exact: $(\sum\mathrm{Var}_{ij}/m_\mathrm{eff})^{1/2}$, slope −1/2"
+        draw.predicted(left, draw.positive(exact.values), said if i == 0 else None, x=m)
         # Markov's inequality with the exact variance: Pr[error > λ/4] ≤ 16 E error² / λ²
         least = float((16 * exact**2 / lam.sel(weight_scale=sigma) ** 2 * data.neurons).mean())
         if np.isfinite(least) and least > 0:
             wide = np.geomspace(max(least, m.min()), max(20 * least, 2 * m.min()), 60)
-            words = "guaranteed for the latter (Markov)" if i == 0 else None
-            draw.corrected(right, 1 - least / wide, words, x=wide, color=draw.look(i).color)
+            said = "guaranteed for the latter (Markov)" if i == 0 else None
+            draw.corrected(right, 1 - least / wide, said, x=wide, color=draw.look(i).color)
             far = max(far, 20 * least)
     draw.numbers(left, m)
     draw.log_y(left)
@@ -52,8 +52,8 @@ def montecarlo(data: xr.Dataset) -> Figure:
     z = ((data.estimate - data.closed_form) / error.where(error > 0)).where(upper)
     draw.groups(ax, z, "activation", "weight_scale", r"$\sigma$ = {}", markersize=3)
     draw.predicted(ax, 0.0, "exact: 0")
-    words = f"claimed: within ± {STANDARD_ERRORS}"
-    ax.axhspan(-STANDARD_ERRORS, STANDARD_ERRORS, color=draw.GREY, alpha=0.12, linewidth=0, label=words)
+    label = f"claimed: within ± {STANDARD_ERRORS}"
+    ax.axhspan(-STANDARD_ERRORS, STANDARD_ERRORS, color=draw.GREY, alpha=0.12, linewidth=0, label=label)
     top = 1.2 * max(STANDARD_ERRORS, float(abs(z).max().fillna(0)))
     ax.set_ylim(-top, top)
     quantity = "(Monte Carlo − closed form) / standard error"
@@ -68,8 +68,8 @@ def printed_width(data: xr.Dataset) -> Figure:
     for ax, ratio, met in zip(axes, (distance, least), (distance <= 0.25, least >= 0.75), strict=True):
         shares = met.mean("seed").values
         labels = zip(data.weight_scale.values, shares, strict=True)
-        words = {s: f"$\\sigma$ = {s:g}\n{100 * share:.0f} % of the draws" for s, share in labels}
-        how = {"words": words, "middle": "median", "markersize": 3}
+        names = {s: f"$\\sigma$ = {s:g}\n{100 * share:.0f} % of the draws" for s, share in labels}
+        how = {"words": names, "middle": "median", "markersize": 3}
         draw.groups(ax, draw.positive(ratio), "weight_scale", label="draws and median", **how)
     draw.predicted(axes[0], 0.25, r"paper: at most $\lambda/4$")
     draw.predicted(axes[1], 0.75, r"paper: at least $\frac{3}{4}\lambda$")
@@ -93,14 +93,14 @@ def floors(data: xr.Dataset) -> Figure:
     pairs = {"generic": "generic", "parallel": r"parallel, $x_2=\rho x_1$", "antipodal": "antipodal, $x_2=-x_1$"}
     for ax, values, *_ in shown:
         draw.groups(ax, values, "pair", "activation", words=pairs, middle="median", markersize=4)
-    names, words = draw.labels_of(data, "activation"), "closed-form floor (singular kernel)"
+    names, label = draw.labels_of(data, "activation"), "closed-form floor (singular kernel)"
     for i, pair in enumerate(draw.labels_of(data, "pair")):
         for name, shift in zip(names, draw.dodge(len(names)), strict=True):
             if (pair, name) in FLOORS:
                 floor = FLOORS[pair, name]
-                draw.corrected(ends, floor, words, at=i + shift, half=0.1)
+                draw.corrected(ends, floor, label, at=i + shift, half=0.1)
                 ends.text(i + shift, 2 * floor, f"{floor:.3f}", ha="center", fontsize=7.5)
-                words = None
+                label = None
     draw.predicted(kernels, SINGULAR, "singular below")
     for ax, _, title, quantity in shown:
         draw.log_y(ax)

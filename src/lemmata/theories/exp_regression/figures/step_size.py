@@ -49,8 +49,8 @@ def phase_map(data: xr.Dataset) -> Figure:
     shown = {"monotone": kind == 0, "catapult": kind == 1, "diverged or unfinished": kind >= 2}
     figure, axes = draw.panels(len(shown), width=5.6, height=4.2)
     c = data.step_constant.values
-    for ax, (name, found) in zip(axes, shown.items(), strict=True):
-        draw.success_map(ax, found * 1.0, "step_constant", "neurons", "share of seeds")
+    for ax, (name, inside) in zip(axes, shown.items(), strict=True):
+        draw.success_map(ax, inside * 1.0, "step_constant", "neurons", "share of seeds")
         if c.min() < EDGE < c.max():
             place = float(np.interp(EDGE, c, np.arange(len(c))))
             label = "linearised: stable to the left of $c$ = 2"

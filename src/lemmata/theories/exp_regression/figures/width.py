@@ -25,7 +25,7 @@ def eigenvalue(data: xr.Dataset) -> Figure:
     return _frontier(data, "pair_angle", x, r"$\theta$ = {}", r"$1/\lambda$ (mean over seeds)")
 
 
-def _frontier(data: xr.Dataset, along: str, x: xr.DataArray, label: str, words: str) -> Figure:
+def _frontier(data: xr.Dataset, along: str, x: xr.DataArray, label: str, across: str) -> Figure:
     figure, (left, right) = draw.panels(2, height=4.3)
     rates = successes(data).mean("seed")
     trained, frozen = (rates.isel(variant=np.flatnonzero(rates.trained == flag)) for flag in (1, 0))
@@ -51,7 +51,7 @@ def _frontier(data: xr.Dataset, along: str, x: xr.DataArray, label: str, words: 
         draw.numbers(right, np.round(places, 2))
         right.set_yscale("log", base=2)
         right.yaxis.set_major_formatter("{x:g}")
-    draw.finish(right, "width that suffices", "smallest sufficient width $m$", words)
+    draw.finish(right, "width that suffices", "smallest sufficient width $m$", across)
     return figure
 
 
@@ -93,10 +93,10 @@ def end_to_end(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
     problems = draw.labels_of(data, "problem")
     figure, axes = draw.panels(len(problems) + 1, width=5.0, height=4.3)
     for ax, problem in zip(axes, problems, strict=False):
-        part = data.sel(problem=problem)
-        T = draw.positive(part.predicted_steps)
-        draw.paths(ax, part, relative_square(part), label="seeds and mean", clock=part.step / T)
-        end = float((-claimed_decay(part) * T).median())
+        runs = data.sel(problem=problem)
+        T = draw.positive(runs.predicted_steps)
+        draw.paths(ax, runs, relative_square(runs), label="seeds and mean", clock=runs.step / T)
+        end = float((-claimed_decay(runs) * T).median())
         grid = np.linspace(0, 1, 2)
         draw.predicted(ax, np.exp(grid * end), r"paper: at most $(1-m\eta\lambda/2)^t$", x=grid)
         draw.corrected(ax, np.exp(4 * grid * end), r"true rate $2m\eta\lambda$", x=grid)
@@ -104,7 +104,7 @@ def end_to_end(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
         draw.moment(ax, 1.0, "$T$", left=True)
         ax.set_xlim(-0.02, 1.05)
         draw.log_y(ax)
-        ax.set_ylim(bottom=float(relative_square(part).min().fillna(1e-4)) / 10)
+        ax.set_ylim(bottom=float(relative_square(runs).min().fillna(1e-4)) / 10)
         draw.finish(ax, f"{problem}: error until $\\varepsilon$", r"$\|e(t)\|^2/\|e(0)\|^2$", "training step $t$ / $T$")
     last = axes[-1]
     ratios = lm.stack({name: ratio(data) for name, ratio in INEQUALITIES.items()}, "inequality")

@@ -44,9 +44,7 @@ class DeepSetting(lm.Setting):
 
     train_encoding: int = lm.number(1, "", "1: b is trained, 0: it stays 0 (no encoding)", low=0, high=1, integer=True)
     distance: int = lm.number(1, "z", "the shell of the sampler single", low=1, high=250, integer=True)
-    labelled: float = lm.number(
-        0.0, "", "labelled share of every class (0: per_class)", low=0, high=1, open_ends="high"
-    )
+    labelled: float = lm.number(0.0, "", "labelled share of a class (0: per_class)", low=0, high=1, open_ends="high")
     per_class: int = lm.number(20, "", "labelled nodes of every class where labelled is 0", low=1, integer=True)
     steps: int = lm.number(200, "T", "training steps, each on all labelled nodes", low=0, high=10**6, integer=True)
     step_size: float = lm.number(1e-3, "η", "step size of Adam", low=0, open_ends="low")

@@ -34,12 +34,15 @@ def diagnose(
 ) -> lm.Diagnosis:
     """Say what the neighbours of a labelled graph's nodes tell about a label, and what to sample."""
     _check(threshold, bins=bins, sources=sources, permutations=permutations)
+    progress(0.0)
     graph, files = from_any(data)
     graph = _consecutive(graph)
     # many products of small arrays: on a busy machine a second thread makes them slower
     with threadpool_limits(1):
         trial = try_arms(graph, seed, lambda share: progress(0.6 * share))
-        measured = measure(graph, bins, threshold, sources, seed, permutations)
+        measured = measure(
+            graph, bins, threshold, sources, seed, permutations, lambda share: progress(0.6 + 0.4 * share)
+        )
     progress(1.0)
     facts = measured.facts
     return lm.Diagnosis(

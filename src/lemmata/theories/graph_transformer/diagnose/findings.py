@@ -40,7 +40,7 @@ def findings(trial: Trial | None) -> list[lm.Finding]:
 
 def _first(trial: Trial, gain: Gain, tried: int) -> lm.Finding:
     best = gain.first
-    advice = f"give the model {best.name}" if best.how == "counts" else f"draw {best.name}, beside its own features"
+    advice = f"give the model {best.name}" + ("" if best.how == "counts" else ", beside a node's own features")
     ways = f"of {tried} ways to use the graph the best ({best.name})"
     said = {
         "avoid": f"Leave the graph out: {ways} is worse",
@@ -80,12 +80,18 @@ def _how(trial: Trial, drawn: list[Arm]) -> list[lm.Finding]:
 
     joined, nearest = trial.chosen(lambda score: (far(score), alone(score)))
     where, quota = spelled(joined.distances), joined.quota
+    farther = _compared(
+        trial,
+        lambda score: (far(score), alone(score)),
+        f"draw from {where} instead of {spelled(nearest.distances)} alone",
+    )
+    if farther.does == "avoid":  # how to draw from several distances is then no question
+        return [told, farther]
     questions = (
-        (far, alone, f"draw from {where} instead of {spelled(nearest.distances)} alone"),
         (chosen("quotas"), chosen("union"), f"draw {quota} of each of {where} instead of {DRAWN} of their union"),
         (chosen("blocks"), chosen("quotas"), f"give the model a mean for each of {where} instead of one of all"),
     )
-    return [told] + [
+    return [told, farther] + [
         _compared(trial, lambda score, a=first, b=second: (a(score), b(score)), advice)
         for first, second, advice in questions
     ]

@@ -6,6 +6,7 @@ interval over connected blocks and a null band from permuted labels (`certainty`
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -65,6 +66,7 @@ def measure(
     sources: int | None = None,
     seed: int = 0,
     permutations: int = 99,
+    tell: Callable[[float], None] = lambda share: None,
 ) -> Quantities:
     """Margins of a graph at the distances 1 to bins - 1.
 
@@ -76,7 +78,7 @@ def measure(
     roots = choose_roots(graph, sources or affordable, seed)
     # labelled nodes that are not discriminative are a group of their own, so that labelled ones can be counted
     kinds = np.where(group >= 0, group, np.where(graph.labels >= 0, graph.classes, -1))
-    shells = shells_from(graph, kinds, bins, roots, graph.classes + 1)
+    shells = shells_from(graph, kinds, bins, roots, graph.classes + 1, lambda share: tell(0.7 * share))
     size, labelled = shells.size[:, :bins], shells.members[:, :bins].sum(axis=2)
     votes = Shells(roots, labelled, shells.members[:, :bins, : graph.classes])
     delta, share = winning_margins(votes, graph.labels)

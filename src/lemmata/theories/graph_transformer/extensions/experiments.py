@@ -78,13 +78,12 @@ def four_figure(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
     return figure
 
 
-absolute = partial(experiment, reference="B.5.2", tiny=TINY_ABSOLUTE, paper={**SLOW, "steps": 4000}, paper_seeds=10)
+absolute = partial(experiment, tiny=TINY_ABSOLUTE, paper={**SLOW, "steps": 4000}, paper_seeds=10)
 graphs = partial(
     experiment,
     kind=whole_graphs.GraphSetting,
     simulation=whole_graphs.simulate,
     tiny=tiny(whole_graphs.GraphSetting, samples=20, test_samples=10),
-    reference="(B.224)",
     plot=WHOLE,
     axes={"train_encoding": [1, 0]},
     paper_seeds=10,
@@ -93,7 +92,6 @@ graphs = partial(
 EXPERIMENTS = (
     absolute(
         "p21-absolute",
-        question="Can Laplacian eigenvectors take the place of distances?",
         plot=lm.show("other_accuracy", "final_other_accuracy", levels={"final_other_accuracy": "p21-laplacian"}),
         setting=ABSOLUTE,
         axes={"variant": dict(zip(("with PE", "PE zeroed", "patterns permuted"), BREAKS.values(), strict=True))},
@@ -101,7 +99,6 @@ EXPERIMENTS = (
     ),
     absolute(
         "p21-encodings",
-        question="Do return probabilities, degrees and distances to the centroid do the same?",
         plot=lm.show("final_other_accuracy"),
         setting={**ABSOLUTE, "position_width": 9, "key_width": 29, "value_width": 29},
         axes={"variant": {f"{n}, {b}": {**OTHERS[n], **fields} for b, fields in BREAKS.items() for n in OTHERS}},
@@ -109,8 +106,6 @@ EXPERIMENTS = (
     ),
     experiment(
         "p21-gat",
-        reference="B.5.3",
-        question="When does a graph attention network suffice?",
         plot=lm.show(*LEVELS, "final_other_accuracy", levels=LEVELS),
         setting={"records": RECORDS},
         axes={"variant": GAT},
@@ -120,22 +115,17 @@ EXPERIMENTS = (
     ),
     graphs(
         "p21-graph",
-        question="Can whole graphs be classified?",
         seeds=10,  # the register's three miss the limit by chance in one block of eight
         paper={"step_size": 0.05, "steps": 4000, "record_every": 200},
     ),
     graphs(
-        "p21-graph-strict",
-        question="Can whole graphs be classified where counting says nothing?",
-        setting={"layer_balance": "strict", "step_size": 1.0, "steps": 3000, "record_every": 150},
+        "p21-graph-strict", setting={"layer_balance": "strict", "step_size": 1.0, "steps": 3000, "record_every": 150}
     ),
     experiment(
         "p21-four",
         kind=four_classes.FourSetting,
         simulation=four_classes.simulate,
         tiny=tiny(four_classes.FourSetting),
-        reference="(B.225) - (B.232)",
-        question="Can two networks learn four classes with two core distances?",
         plot=four_figure,
         axes={"variant": FOUR},
         seeds=10,  # not the register's three: accuracies vary by .012 between seeds, .027 above the limit

@@ -28,6 +28,7 @@ from lemmata.theories.graph_transformer.setting import SEQUENCES, NetworkSetting
 CLASSES = ((1, 1), (1, -1), (-1, 1), (-1, -1))
 """The labels of the groups A_1 .. A_4, whose patterns are μ_1 .. μ_4."""
 LOSS = hinge()
+R = ("record",)
 
 
 class FourSetting(NetworkSetting):
@@ -83,12 +84,12 @@ def prepare(setting: FourSetting, seed: int) -> World:
     signs = np.array([[1 if s == "+" else -1 for s in text] for text in (setting.first, setting.second)])
     clusters, each = signs.shape[1], setting.nodes // signs.shape[1]
     marked = round(setting.discriminative * each)
-    parts = []
+    patterns = []
     for a, b in signs.T:
         # spread_evenly gives patterns from 2 on; here those from 4 on are not discriminative
         others = 2 + spread_evenly(each - marked, setting.patterns - 2, draws)
-        parts += [np.repeat(CLASSES.index((int(a), int(b))), marked), others]
-    pattern, label = np.concatenate(parts), np.repeat(signs, each, axis=1)
+        patterns += [np.repeat(CLASSES.index((int(a), int(b))), marked), others]
+    pattern, label = np.concatenate(patterns), np.repeat(signs, each, axis=1)
     drawn = Drawn(cluster_ring(clusters, each, 1.0, draws), pattern, label[0])
     table = distance_table(data.as_graph(drawn), setting.bins)
     margins = []
@@ -152,9 +153,6 @@ def train(problem: FourSetting, key: jax.Array, world: World, pairs: list[tuple[
     scheme = lm.with_key(scheme, lm.stream(key, "sampler"))
     start, step = lm.descent(batch_gradient, optax.sgd(problem.step_size), scheme)
     return lm.loop(step, start(both), probe, lm.record_steps(problem.steps, problem.records, problem.record_every))
-
-
-R = ("record",)
 
 
 @lm.simulation(

@@ -30,6 +30,8 @@ LAYER, LAYERS, MAJORITY = 8, 3, 7
 """Nodes of a layer, layers around the root, and how many of a discriminative layer carry its majority's pattern."""
 NODES = 1 + LAYER * LAYERS
 LOSS = hinge()
+Features = Float[Array, "graphs nodes dimension"]
+R = ("record",)
 
 
 class GraphSetting(NetworkSetting):
@@ -105,16 +107,14 @@ def prepare(setting: GraphSetting, seed: int) -> World:
     return data.narrow(World(features, label * 1.0, counting, directions, setting.bins * 1.0, layers().astype(int)))
 
 
-def answers(
-    parameters: Parameters, signs: Array, features: Float[Array, "graphs nodes dimension"], bins: Array
-) -> Array:
+def answers(parameters: Parameters, signs: Array, features: Features, bins: Array) -> Array:
     """F of every graph with K = 1/|T|; signs times |T| give the sum."""
     weight = jnp.ones(features.shape[:2], features.dtype)
     offset = jnp.broadcast_to(parameters.encoding[bins], (features.shape[0], *bins.shape))
     return shallow.run_forward(shallow.products(parameters.network), signs, features, weight, offset=offset).output
 
 
-def gradient(parameters: Parameters, signs: Array, features: Array, bins: Array, slope: Any) -> Parameters:
+def gradient(parameters: Parameters, signs: Array, features: Features, bins: Array, slope: Any) -> Parameters:
     """sum_i slope_i(F) dF_i/dW in closed form."""
     rows, encoding = features.shape[0], parameters.encoding
     weight = jnp.ones(features.shape[:2], features.dtype)
@@ -150,9 +150,6 @@ def train(problem: GraphSetting, key: jax.Array, world: World, parameters: Param
     start, step = lm.descent(batch_gradient, optax.sgd(problem.step_size), scheme, trainable=moving)
     at = lm.record_steps(problem.steps, problem.records, problem.record_every)
     return lm.loop(step, start(parameters), probe, at)
-
-
-R = ("record",)
 
 
 @lm.simulation(

@@ -27,11 +27,10 @@ def finish_distances(ax: Axes, title: str, y: str, **style: int) -> None:
 def straight(ax: Axes, x: np.ndarray, rows: np.ndarray, color: str, *, through_origin: bool = False) -> None:
     """The straight line fitted to rows[seed, x]; nothing where a run never arrives."""
     try:
-        found = lm.line(x, rows, through_origin)
+        line = lm.line(x, rows, through_origin)
     except lm.CannotFit:
         return
     ends = np.array([0 if through_origin else x.min(), x.max()])
-    label = (
-        f"fit: {'through 0, ' * through_origin}slope {found.slope.value:.3g}, $R^2$ = {draw.signed(found.r_squared)}"
-    )
-    ax.plot(ends, found.intercept.value + found.slope.value * ends, color=color, linewidth=1.3, label=label)
+    slope = f"{'through 0, ' * through_origin}slope {line.slope.value:.3g}"
+    label = f"fit: {slope}, $R^2$ = {draw.signed(line.r_squared)}"
+    ax.plot(ends, line.intercept.value + line.slope.value * ends, color=color, linewidth=1.3, label=label)

@@ -15,26 +15,6 @@ from lemmata.theories.graph_transformer.measures import CONFUSION, approach
 
 COLORS = {"discriminative": GREEN, "other": ORANGE, "all": BLUE}
 GRAPHS = {-1: "default graph", 0: "graph as printed"}
-
-
-def attention(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
-    """Attention on class-relevant keys and on all others, one panel for a margin of the loss and a graph."""
-    cells = [*itertools.product(data.intra_degree.values, data.margin.values)]
-    figure, axes = draw.panels(len(cells), rows=data.sizes["intra_degree"], height=4.1)
-    for ax, (intra, margin) in zip(axes, cells, strict=True):
-        part = data.sel(intra_degree=intra, margin=margin)
-        rest = 1 - part.relevant_mass.sel(group="all")
-        draw.paths(ax, part, "relevant_mass", "group", "{} nodes", COLORS, clock=part.time)
-        draw.paths(ax, part, rest, label="all nodes, every other key", color=draw.GREY, clock=part.time)
-        draw.predicted(ax, 1.0, "paper: close to 1, others to 0")
-        draw.predicted(ax, 0.0, None)
-        draw.claimed(ax, claims["f35-close-to-one"], words="claimed, all nodes")
-        ax.set_ylim(-0.04, 1.06)
-        graph = GRAPHS.get(int(intra), f"{intra:g} edges inside a pattern")
-        draw.finish(ax, f"margin {margin:g} of the training loss, {graph}", "attention on class-relevant keys", TIME)
-    return figure
-
-
 SHOWN = {
     "intact": "margin 1",
     "margin 10": "margin 10",
@@ -46,6 +26,24 @@ SHOWN = {
 """The variants whose attention is drawn; that of the others is as frozen."""
 OTHERS = slice(2, None)
 """The patterns that are not discriminative."""
+
+
+def attention(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
+    """Attention on class-relevant keys and on all others, one panel for a margin of the loss and a graph."""
+    cells = [*itertools.product(data.intra_degree.values, data.margin.values)]
+    figure, axes = draw.panels(len(cells), rows=data.sizes["intra_degree"], height=4.1)
+    for ax, (intra, margin) in zip(axes, cells, strict=True):
+        cell = data.sel(intra_degree=intra, margin=margin)
+        rest = 1 - cell.relevant_mass.sel(group="all")
+        draw.paths(ax, cell, "relevant_mass", "group", "{} nodes", COLORS, clock=cell.time)
+        draw.paths(ax, cell, rest, label="all nodes, every other key", color=draw.GREY, clock=cell.time)
+        draw.predicted(ax, 1.0, "paper: close to 1, others to 0")
+        draw.predicted(ax, 0.0, None)
+        draw.claimed(ax, claims["f35-close-to-one"], words="claimed, all nodes")
+        ax.set_ylim(-0.04, 1.06)
+        graph = GRAPHS.get(int(intra), f"{intra:g} edges inside a pattern")
+        draw.finish(ax, f"margin {margin:g} of the training loss, {graph}", "attention on class-relevant keys", TIME)
+    return figure
 
 
 def training(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:

@@ -12,7 +12,7 @@ from lemmata import figures as draw
 from lemmata.theories.graph_transformer.figures import finish_distances, straight
 from lemmata.theories.graph_transformer.figures.encoding import GRAPHS
 from lemmata.theories.graph_transformer.measures import CONFUSION
-from lemmata.theories.graph_transformer.studies.draws import LIMIT
+from lemmata.theories.graph_transformer.studies.random_samples import LIMIT
 
 MOMENTS = {"start": "before training", "later": "after training"}
 SIZE = "batch size $B$"
@@ -25,7 +25,7 @@ def batches(data: xr.Dataset) -> Figure:
     """Mean relative deviation of a batch gradient with its B^(-1/2), and how often it exceeds ε beside e^{-B ε²}."""
     figure, axes = draw.panels(4, rows=2, height=4.0)
     size = data["size"].values.astype(float)
-    data = data.assign_coords(size=size, part=[f"${part}$" for part in draw.labels_of(data, "part")])
+    data = data.assign_coords(size=size, part=[f"${name}$" for name in draw.labels_of(data, "part")])
     grid = np.geomspace(size.min(), size.max(), 60)
     for (moment, words), above, below in zip(MOMENTS.items(), axes[:2], axes[2:], strict=True):
         cell = data.sel(moment=moment)
@@ -81,12 +81,12 @@ def exchanges(data: xr.Dataset) -> Figure:
     both = lm.stack(kinds, "kind").assign_coords(bin=np.arange(data.sizes["bin"]))
     both = both.where(abs(data.least_exchange).max("seed") > 0).isel(bin=slice(1, None))
     for ax, graph in zip(axes, draw.labels_of(data, "graph"), strict=True):
-        part = data.sel(graph=graph)
-        core = float(part.core_distance.max())
+        of_graph = data.sel(graph=graph)
+        core = float(of_graph.core_distance.max())
         draw.curves(ax, both.sel(graph=graph), "bin", "kind")
         draw.predicted(ax, 0.0, "paper (B.200): never negative")
         draw.moment(ax, core, f"$z_m$ = {core:g}", left=True, height=0.93)
-        error = float(part.marked_share_error.isel(bin=slice(1, None)).mean("seed").max())
+        error = float(of_graph.marked_share_error.isel(bin=slice(1, None)).mean("seed").max())
         title = f"{GRAPHS.get(graph, graph)}\nshares of $D_1\\cup D_2$ within {error:.1g} of $\\gamma_d$"
         finish_distances(ax, title, "(B.199) at $z_m$ minus (B.199) at $z$", legend=1)
     return figure

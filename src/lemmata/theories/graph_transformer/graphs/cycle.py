@@ -25,11 +25,11 @@ def draw(setting: Setting, draws: np.random.Generator) -> Drawn:
     signs = setting.cluster_labels
     clusters, per_cluster = len(signs), setting.nodes // len(signs)
     marked = round(setting.discriminative * per_cluster)
-    parts = []
+    patterns = []
     for sign in signs:
-        parts += [np.repeat((1 - sign) // 2, marked), spread_evenly(per_cluster - marked, setting.patterns, draws)]
+        patterns += [np.repeat((1 - sign) // 2, marked), spread_evenly(per_cluster - marked, setting.patterns, draws)]
     adjacency = cluster_ring(clusters, per_cluster, setting.edge_probability, draws)
-    return Drawn(adjacency, np.concatenate(parts).astype(int), np.repeat(signs, per_cluster).astype(int))
+    return Drawn(adjacency, np.concatenate(patterns).astype(int), np.repeat(signs, per_cluster).astype(int))
 
 
 def cluster_ring(clusters: int, per_cluster: int, probability: float, draws: np.random.Generator) -> np.ndarray:

@@ -40,7 +40,9 @@ def find_discriminative(graph: Graph, threshold: float = THRESHOLD) -> Discrimin
     cosine = np.full(graph.nodes, np.nan)
     for c in range(graph.classes):
         members = np.flatnonzero(graph.labels == c)
-        cosine[members] = _cosines(_represented(graph.features[members]))
+        features = sparse.csr_matrix(graph.features[members], dtype=np.float64)
+        # along the leading eigenvectors of XᵀX, which are the right singular vectors of X
+        cosine[members] = _cosines(np.asarray(features @ _singular(features, LEADING)[1].T))
     with np.errstate(invalid="ignore"):
         group = np.where(cosine > threshold, graph.labels, -1)
     return Discriminative(cosine, group)
@@ -63,12 +65,6 @@ def share_per_class(graph: Graph, cosine: Float[np.ndarray, " nodes"], threshold
     with np.errstate(invalid="ignore", divide="ignore"):
         chosen = np.bincount(graph.labels[cosine > threshold], minlength=graph.classes)
         return chosen / counts
-
-
-def _represented(features: Any) -> Float[np.ndarray, "node leading"]:
-    """X V_3: the features along the leading eigenvectors of XᵀX, which are the right singular vectors of X."""
-    features = sparse.csr_matrix(features, dtype=np.float64)
-    return np.asarray(features @ _singular(features, LEADING)[1].T)
 
 
 def _singular(features: Any, count: int) -> tuple[np.ndarray, np.ndarray]:

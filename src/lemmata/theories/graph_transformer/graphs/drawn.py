@@ -5,6 +5,8 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Bool, Int
 
+PerNode = Int[np.ndarray, " nodes"]
+
 
 class Drawn(NamedTuple):
     """Patterns count from 0: 0 belongs to label +1, 1 to label -1, the others to none.
@@ -13,9 +15,9 @@ class Drawn(NamedTuple):
     """
 
     adjacency: Bool[np.ndarray, "nodes nodes"]
-    pattern: Int[np.ndarray, " nodes"]
-    label: Int[np.ndarray, " nodes"]
-    order: Int[np.ndarray, " nodes"] | None = None
+    pattern: PerNode
+    label: PerNode
+    order: PerNode | None = None
 
 
 def spread_evenly(count: int, patterns: int, draws: np.random.Generator) -> Int[np.ndarray, " count"]:

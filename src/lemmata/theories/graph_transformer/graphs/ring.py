@@ -3,9 +3,8 @@
 from collections.abc import Iterator
 
 import numpy as np
-from jaxtyping import Int
 
-from lemmata.theories.graph_transformer.graphs.drawn import Drawn
+from lemmata.theories.graph_transformer.graphs.drawn import Drawn, PerNode
 from lemmata.theories.graph_transformer.setting import Setting
 
 
@@ -16,9 +15,7 @@ def refusals(setting: Setting) -> Iterator[str]:
         yield "patterns = 2 is not allowed: some nodes of a ring may not be discriminative."
 
 
-def draw_patterns(
-    setting: Setting, draws: np.random.Generator
-) -> tuple[Int[np.ndarray, " nodes"], Int[np.ndarray, " nodes"]]:
+def draw_patterns(setting: Setting, draws: np.random.Generator) -> tuple[PerNode, PerNode]:
     """Patterns by the law (γ_d/2, γ_d/2, rest evenly), and classes (0: label +1), by coin where no pattern decides."""
     fraction, others = setting.discriminative, setting.patterns - 2
     law = [fraction / 2, fraction / 2, *[(1 - fraction) / others] * others]

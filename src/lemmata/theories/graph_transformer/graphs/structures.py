@@ -36,17 +36,15 @@ def draw(setting: Setting, draws: np.random.Generator) -> Drawn:
     label = np.where(structure % 2 == 0, 1, -1)
     marked = round(setting.discriminative * each)
     counts = [marked - round(OTHERS * marked), round(OTHERS * marked)]
-    parts = []
+    patterns = []
     for own in [0, 1] * (COUNT // 2):
-        parts += [np.repeat([own, 1 - own], counts), spread_evenly(each - marked, setting.patterns, draws)]
+        patterns += [np.repeat([own, 1 - own], counts), spread_evenly(each - marked, setting.patterns, draws)]
     adjacency = {"clusters": _clusters, "cycles": _cycles, "degrees": _degrees, "rings": _rings}[setting.structure]
-    return Drawn(adjacency(structure, each, draws), np.concatenate(parts), label, _order(structure, draws))
-
-
-def _order(structure: np.ndarray, draws: np.random.Generator) -> np.ndarray:
-    """The nodes of the first half of the structures, shuffled, then the others."""
-    front = structure < COUNT // 2
-    return np.concatenate([draws.permutation(np.flatnonzero(front)), draws.permutation(np.flatnonzero(~front))])
+    drawn = adjacency(structure, each, draws)
+    # the nodes of the first half of the structures, shuffled, then the others
+    halves = (structure < COUNT // 2, structure >= COUNT // 2)
+    order = np.concatenate([draws.permutation(np.flatnonzero(half)) for half in halves])
+    return Drawn(drawn, np.concatenate(patterns), label, order)
 
 
 def _clusters(structure: np.ndarray, each: int, draws: np.random.Generator) -> np.ndarray:

@@ -38,7 +38,6 @@ DISCRIMINATIVE = {
 CORE_SHARE = {"cora": 95.68, "pubmed": 95.50, "actor": 86.31, "pascal": 98.54}
 """Table B.5: per cent of the nodes with a positive winning margin at the core distance."""
 
-
 PRINTED_STATISTICS = {
     "cora": (2708, 5278, 7, 1433),
     "pubmed": (19717, 44324, 3, 500),
@@ -48,10 +47,8 @@ PRINTED_STATISTICS = {
 }
 """Table B.6; Cora is absent there, its numbers are the text's. Pascal's edges may be counted in both directions."""
 
-
 PRINTED_BALANCE = {"cora": (386.86, 431.14, 520.38), "actor": (1520, 667, 871.78)}
 """Table B.8: nodes per class on average, the largest gap of a class to it, and 10 √N."""
-
 
 CLASSES = 40
 RANKS = 50
@@ -64,6 +61,8 @@ READINGS = {
     "all nodes, core by normalised": (False, True),
 }
 """The four natural readings of table B.5 (9.22): which neighbours vote, and which margin chooses the core distance."""
+measured = partial(lm.simulation, host=True, precision="float64")
+LABELS = {"class": tuple(str(c) for c in range(CLASSES))}
 
 
 class RealSetting(lm.Setting):
@@ -85,10 +84,6 @@ def padded(values: Any, room: int = CLASSES) -> np.ndarray:
 
 def class_sizes(graph: Graph) -> np.ndarray:
     return np.bincount(graph.labels[graph.labels >= 0], minlength=graph.classes).astype(float)
-
-
-measured = partial(lm.simulation, host=True, precision="float64")
-LABELS = {"class": tuple(str(c) for c in range(CLASSES))}
 
 
 @measured(
@@ -140,9 +135,9 @@ def measure_margins(setting: RealSetting, seed: int) -> dict[str, Any]:
     delta, share = margins.winning_margins(shells, graph.labels)
     margin, normalised = margins.mean_margins(delta, share)
     reached = np.mean(shells.size > 0, axis=0)
-    found = {"margin": margin, "normalised": np.where(reached > 0, normalised, np.nan), "reached": reached}
-    kept = {name: values[1 : setting.bins] for name, values in found.items()}
-    return {**kept, "distance_value": np.arange(1.0, setting.bins)}
+    by_distance = {"margin": margin, "normalised": np.where(reached > 0, normalised, np.nan), "reached": reached}
+    by_distance["distance_value"] = np.arange(len(margin), dtype=float)
+    return {name: values[1 : setting.bins] for name, values in by_distance.items()}
 
 
 @measured(
@@ -159,18 +154,18 @@ def measure_core(setting: RealSetting, seed: int) -> dict[str, Any]:
     roots = margins.choose_roots(graph, None, 0)
     groups = {True: find_discriminative(graph, setting.threshold).group, False: graph.labels}
     shells = {disc: margins.shells_from(graph, group, setting.bins, roots) for disc, group in groups.items()}
-    found = []
+    readings = []
     for disc, by_normalised in READINGS.values():
         delta, normalised = margins.winning_margins(shells[disc], graph.labels)
         z = margins.core_distance(margins.mean_margins(delta, normalised)[int(by_normalised)], setting.bins)
         known = np.isfinite(normalised[:, z])
-        found.append((100 * np.mean(delta[known, z] > 0) if known.any() else np.nan, z, 100 * known.mean()))
-    share, core, with_shell = np.array(found, float).T
+        readings.append((100 * np.mean(delta[known, z] > 0) if known.any() else np.nan, z, 100 * known.mean()))
+    share, core, with_shell = np.array(readings, float).T
     target = CORE_SHARE.get(setting.graph, np.nan)
     gap = np.abs(share - target)
     nearest = (gap == np.min(gap)).astype(float)
-    found = {"computed": share, "core": core, "with_shell": with_shell, "nearest": nearest}
-    return {**found, "printed": np.asarray(target)}
+    by_reading = {"computed": share, "core": core, "with_shell": with_shell, "nearest": nearest}
+    return {**by_reading, "printed": np.asarray(target)}
 
 
 @measured(

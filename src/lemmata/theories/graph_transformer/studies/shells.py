@@ -18,6 +18,9 @@ from lemmata.theories.graph_transformer.graphs import ring
 from lemmata.theories.graph_transformer.network import initialise
 from lemmata.theories.graph_transformer.setting import Setting
 
+REDRAWS, FRESH = 200, 20
+"""How often patterns are redrawn on a ring, and how many fresh graphs stand in for that elsewhere."""
+
 
 def exchange_values(
     shells: margins.Shells, label: np.ndarray, sizes: np.ndarray
@@ -90,12 +93,9 @@ def examine_start(setting: Setting, seed: int) -> dict[str, Any]:
     square = np.diag(products)[:, None] + np.diag(products) - 2 * products
     apart = ~np.eye(len(products), dtype=bool)
     norms = [np.linalg.norm(matrix, 2) for matrix in (network.key, network.query, network.value)]
-    found = {"pattern_distance": np.sqrt(square[apart].min()), "pattern_product": products[apart].max()}
-    return {name: np.float32(value) for name, value in {**found, "spectral_norm": norms}.items()}
-
-
-REDRAWS, FRESH = 200, 20
-"""How often patterns are redrawn on a ring, and how many fresh graphs stand in for that elsewhere."""
+    distance, product = np.sqrt(square[apart].min()), products[apart].max()
+    measured = {"pattern_distance": distance, "pattern_product": product, "spectral_norm": norms}
+    return {name: np.float32(value) for name, value in measured.items()}
 
 
 def largest_shells(setting: Setting, seed: int) -> list[int]:

@@ -89,6 +89,8 @@ FLAT = ("falls", "does not rise")
 RAW = "average_raw_risk"
 away = partial(risk_trend.of("f46b-mean"), along="path", ends=("away 0", "away 2"))
 RISK = r"\bar f_2(\widehat{W}_n)-\bar f_2(W^*)"
+# g8-group-risk, f46a-ushape and f46a-ushape-corrected come out inconclusive: in up to a quarter of the draws of a cell
+# Newton's method passes the distance 50 from W*, and a tenth may (the page follows these draws, and says of the others)
 
 CLAIMS = (
     lm.Claim("g8-group-risk", "Corollary (iii), Figure 4.6 (b)", "ordering")

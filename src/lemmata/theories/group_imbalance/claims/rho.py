@@ -37,8 +37,8 @@ def positivity(constant: bool = False) -> dict[str, float]:
 @lm.fact
 def vanishing_limit(limit: str = "corrected", scales: tuple[float, ...] = (0.03, 0.01)) -> dict[str, Any]:
     """ρ((1,2)/σ, σ) over its limit, as printed or corrected, and ρ((1,0)/σ, σ) at σ = 0.01."""
-    u, printed = np.array([1.0, 2.0]), limit == "printed"
-    level = (functions.printed_scale_limit if printed else functions.vanishing_scale_limit)(u)
+    u = np.array([1.0, 2.0])
+    level = functions.vanishing_scale_limit(u) if limit == "corrected" else (SIGMOID.first(u) ** 2).min()
     ratios = [rho(u / s, s) / level for s in scales]
     return {"ratio": xr.DataArray(ratios, coords={"σ": list(scales)}), "zero": rho(np.array([1.0, 0.0]) / 0.01, 0.01)}
 
@@ -49,7 +49,7 @@ def small_scale(second: str = "corrected", means: tuple[float, ...] = (0.0, 1.0,
     rows = []
     for u in means:
         found, laws = moments(u, 0.01), functions.small_scale_families(u, 0.01)
-        laws = laws if second == "corrected" else (laws[0], functions.printed_small_scale(0.01))
+        laws = laws if second == "corrected" else (laws[0], 9 / 64 * 0.01**2)
         rows.append([found.variance / laws[0], found.weighted_variance / laws[1]])
     return xr.DataArray(rows, coords={"u": list(means), "family": ["first", "second"]}, dims=("u", "family"))
 

@@ -22,8 +22,7 @@ def draw(data: Columns, found: Check, at: Fitted, errors: np.ndarray) -> Figure:
 
 
 def _colors(count: int) -> list[str]:
-    known = [figures.BLUE, figures.ORANGE, figures.GREEN, figures.RED, figures.GREY]
-    return [known[i % len(known)] for i in range(count)]
+    return [figures.look(i).color for i in range(count)]
 
 
 def _bars(ends: list[lm.Estimate]) -> tuple[np.ndarray, np.ndarray]:

@@ -99,15 +99,6 @@ def paths(data: xr.Dataset) -> Figure:
     return figure
 
 
-def activations(data: xr.Dataset) -> Figure:
-    """Measured excess risk over its predictor for four activations."""
-    figure, (ax,) = draw.panels(1)
-    draw.groups(ax, 2 * data["count"] * data.excess / data.factor, "activation", "group", "{} group")
-    draw.corrected(ax, 1.0, r"$\mathrm{tr}(F_lF^{-1})/2n$")
-    draw.finish(ax, "excess risk over its predictor", "measured / exact", "activation")
-    return figure
-
-
 def components(data: xr.Dataset) -> Figure:
     """EM: errors of the estimated mixture against the number of samples."""
     figure, (left, right) = draw.panels(2)
@@ -119,15 +110,4 @@ def components(data: xr.Dataset) -> Figure:
     log_log(left, "largest error of a matched component", "error (median)", "samples $n$")
     draw.curves(right, data.density_error, "samples", "components", "components: {}", middle="median")
     log_log(right, "estimated density", r"$\mathrm{KL}(p\,\|\,\hat p)$ (median)", "samples $n$")
-    return figure
-
-
-def methods(data: xr.Dataset) -> Figure:
-    """Excess and raw risks of training without groups and of three methods that see them."""
-    figure, (left, right) = draw.panels(2)
-    draw.groups(left, data.excess, "method", "group", "{} group")
-    left.set(yscale="log")
-    draw.finish(left, "excess risk", r"$\bar f_l-\bar f_l(W^*)$", "method")
-    draw.groups(right, data.raw_risk, "method", "group", "{} group")
-    draw.finish(right, "raw risk", r"$\bar f_l$", "method")
     return figure

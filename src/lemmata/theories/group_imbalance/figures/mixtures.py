@@ -11,7 +11,6 @@ import lemmata as lm
 from lemmata import figures as draw
 from lemmata.theories.group_imbalance.figures import log_log
 from lemmata.theories.group_imbalance.measures import half, ranked
-from lemmata.theories.group_imbalance.studies.concentration import DISTANCES
 
 
 def success_map(data: xr.Dataset) -> Figure:
@@ -88,16 +87,6 @@ def convexity(data: xr.Dataset) -> Figure:
     return figure
 
 
-def smoothness(data: xr.Dataset) -> Figure:
-    """Rows 24, 25: left side over right side against the distance."""
-    figure, (ax,) = draw.panels(1)
-    said = ["Hessian, population", "Hessian, one sample", "gradient, one sample"]
-    draw.curves(ax, data.ratio.assign_coords(lemma=said), "distance", "lemma", x=np.array(DISTANCES))
-    draw.predicted(ax, 1.0, "bound")
-    log_log(ax, "Lemmas C.4.2 and C.4.3", "left side / right side", r"$\|W-W^*\|_F$")
-    return figure
-
-
 def concentration(data: xr.Dataset) -> Figure:
     """Rows 26, 27: errors of Hessian and gradient against the number of samples."""
     figure, axes = draw.panels(2)
@@ -115,15 +104,4 @@ def concentration(data: xr.Dataset) -> Figure:
         intact = errors.sel(place="truth", defect="none").median("seed").values
         draw.law(ax, n, intact, np.sqrt(np.log(n) / n), r"paper: $\sqrt{\log n/n}$")
         log_log(ax, f"error of the {name}", rf"$\|{symbol} f_n-{symbol}\bar f\|$ (median)", "samples $n$")
-    return figure
-
-
-def radius(data: xr.Dataset) -> Figure:
-    """Row 28: the least eigenvalue of the empirical Hessian around W*."""
-    figure, (ax,) = draw.panels(1)
-    intact = data.sel(defect="none")
-    draw.groups(ax, intact.least, "radius", words={"0": "0", "r": f"r = {float(intact.ball.median()):.1g}"})
-    ax.axhline(0.0, color=draw.GREY, linewidth=1)
-    said = r"least $\lambda_{\min}(\nabla^2f_n)$", r"distance from $W^*$"
-    draw.finish(ax, "empirical convexity around the ground truth", *said, legend=0)
     return figure

@@ -17,12 +17,11 @@ Array = np.ndarray
 
 
 class Set(NamedTuple):
-    """Images in random order, padded with empty ones of weight 0; the weights of the others add up to 1."""
+    """Images in random order, padded with empty ones."""
 
     pixels: Float[Any, "images side side colours"]
     label: Float[Any, " images"]
     minority: Float[Any, " images"]
-    weight: Float[Any, " images"]
 
 
 def draw_sets(setting: ImageSetting, seed: int) -> tuple[Set, Set]:
@@ -52,8 +51,7 @@ def _joined(parts: list[tuple[Array, Array, Array]], seed: int, room: int) -> Se
     def padded(part: Array) -> Array:
         return np.concatenate([part[order], np.zeros((gap, *part.shape[1:]), part.dtype)])
 
-    weight = np.where(np.arange(room) < len(label), 1 / len(label), 0.0).astype(np.float32)
-    return Set(padded(pixels), padded(label), padded(minority), weight)
+    return Set(padded(pixels), padded(label), padded(minority))
 
 
 def draw_group(setting: ImageSetting, group: int, count: int, seed: int) -> tuple[Array, Array]:

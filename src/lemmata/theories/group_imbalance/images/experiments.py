@@ -1,4 +1,4 @@
-"""F4.1 and F4.8 on the rendered stand-in, which says so, and on CelebA, read from $LEMMATA_DATA/celeba.
+"""F4.1 and F4.8 on the rendered stand-in, which says so, on CelebA and on Adult, read from $LEMMATA_DATA.
 
 The paper states no numbers, so these are experiments without claims.
 """
@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 
 import lemmata as lm
 from lemmata import figures as draw
+from lemmata.theories.group_imbalance import census
 from lemmata.theories.group_imbalance.images.setting import ImageSetting
 from lemmata.theories.group_imbalance.images.training import simulate
 
@@ -50,6 +51,9 @@ FEWER = {"minority": ["male"], "fraction": [0.1, 0.5]}
 fraction: Any = partial(experiment, reference="Figure 4.8", axes=SHARES, smoke=FEWER)
 ON_CELEBA = "The question of {} on CelebA (blond hair, groups by Male), read from $LEMMATA_DATA/celeba."
 STAND_IN = "rendered stand-in"
+on_adult: Any = partial(
+    lm.experiment, kind=census.CensusSetting, simulation=census.simulate, tiny={}, seeds=10, paper_seeds=20
+)
 
 EXPERIMENTS = (
     noise(
@@ -76,5 +80,22 @@ EXPERIMENTS = (
         setting=FACES,
         paper={**FRACTIONS, "epochs": 30},
         plot=sweep("CelebA", "fraction", "images", "minority"),
+    ),
+    on_adult(
+        "f41-adult",
+        reference="Figure 4.1",
+        question="Does noise on added minority rows of Adult first help and then hurt?",
+        axes={"minority": ["Female", "Black"], "noise_variance": [0.0, 1e-2, 1e-1, 1.0, 10.0]},
+        setting={"extra": 300},
+        smoke={"minority": ["Female"], "noise_variance": [0.0, 1.0], "samples": 400, "extra": 40},
+        plot=sweep("Adult", "noise_variance", "rows", "minority"),
+    ),
+    on_adult(
+        "f48-adult",
+        reference="Figure 4.8",
+        question="What does a larger share of one group do to both groups of Adult?",
+        axes={"minority": ["Female", "Male"], **FRACTIONS},
+        smoke={"minority": ["Female"], "fraction": [0.1, 0.5], "samples": 400},
+        plot=sweep("Adult", "fraction", "rows", "minority"),
     ),
 )

@@ -5,7 +5,8 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import optax
-from jaxtyping import Array, Float
+from jaxtyping import Array
+from optax import sigmoid_binary_cross_entropy as cross_entropy
 
 import lemmata as lm
 from lemmata.theories.group_imbalance.images.data import Set, draw_sets
@@ -20,10 +21,6 @@ class Prepared(NamedTuple):
 
     train: Set
     test: Set
-
-
-def cross_entropy(logits: Float[Array, " images"], label: Float[Array, " images"]) -> Float[Array, " images"]:
-    return jax.nn.softplus(logits) - label * logits
 
 
 @lm.piece("records", "batch_size")

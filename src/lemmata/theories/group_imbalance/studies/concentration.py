@@ -6,15 +6,15 @@ from typing import Any
 import numpy as np
 
 import lemmata as lm
-from lemmata.theories.group_imbalance import population
+from lemmata.theories.group_imbalance import network, population
 from lemmata.theories.group_imbalance.bounds import Constants
 from lemmata.theories.group_imbalance.data import World, draw_data, draw_sample, draw_world
-from lemmata.theories.group_imbalance.network import Activation, curvatures, expand_in_chunks, flatten, output, slopes
+from lemmata.theories.group_imbalance.network import Activation
 from lemmata.theories.group_imbalance.setting import Setting
 from lemmata.theories.group_imbalance.studies import study
 
 Array = np.ndarray
-CHUNK = 2000
+BLOCK = 100_000
 DISTANCES = (1e-6, 1e-4, 1e-2, 1.0, 3.0)
 DIRECTIONS = 10
 AWAY = 0.5
@@ -26,8 +26,8 @@ RADII = ("0", "r", "0.01", "0.02", "0.05", "0.1", "0.2", "0.5")
 
 def expansion(W: Array, x: Array, y: Array, setting: Setting) -> tuple[Array, Array]:
     """∇f_n and ∇²f_n."""
-    at = expand_in_chunks(W, x, y, np.full(len(y), 1 / len(y)), setting.phi)
-    return flatten(at.gradient), at.hessian
+    at = network.expand_in_chunks(W, x, y, np.full(len(y), 1 / len(y)), setting.phi)
+    return network.flatten(at.gradient), at.hessian
 
 
 def moved(world: World, distance: float, seed: int, direction: int = 0) -> Array:
@@ -42,9 +42,9 @@ def reference(setting: Setting, samples: int) -> tuple[Array, Array, Array]:
     world = draw_world(setting, setting.data_seed)
     W = moved(world, AWAY, setting.data_seed)
     gradient, curvature = 0.0, 0.0
-    blocks = max(1, samples // (50 * CHUNK))
+    blocks = max(1, samples // BLOCK)
     for block in range(blocks):
-        many = draw_sample(world.mixture, world.truth, 50 * CHUNK, setting.data_seed, "reference", str(block))
+        many = draw_sample(world.mixture, world.truth, BLOCK, setting.data_seed, "reference", str(block))
         found = expansion(W, many.x, many.y, setting)
         gradient, curvature = gradient + found[0] / blocks, curvature + found[1] / blocks
     return W, np.asarray(gradient), np.asarray(curvature)
@@ -98,42 +98,27 @@ def smoothness(setting: Setting, seed: int) -> dict[str, Any]:
     points = [[moved(world, distance, seed, direction) for direction in range(DIRECTIONS)] for distance in DISTANCES]
     changes = np.zeros((len(DISTANCES), DIRECTIONS, d * K, d * K))
     largest = np.zeros((2, len(DISTANCES)))
-    for begin in range(0, n, CHUNK):
-        part = x[begin : begin + CHUNK]
-        chance = output(world.truth, part, phi)
-        sides = [(p, np.full(len(part), label)) for p, label in ((chance, 1.0), (1 - chance, 0.0))]
-        before = [_factors(world.truth, part, y, phi) for _, y in sides]
-        norms = np.linalg.norm(part, axis=1)
+    for rows in network.chunks(x):
+        part = np.tile(x[rows], (2, 1))  # once for each label
+        y, p = np.repeat([1.0, 0.0], len(part) // 2), np.concatenate(network.sides(world.truth, x[rows], phi))
+        xx, lengths = network.products(part), np.linalg.norm(part, axis=1)
+        before = factors(world.truth, part, y, phi)
         for i, around in enumerate(points):
-            most = np.zeros((2, len(part)))
+            most = np.zeros((2, len(part) // 2))
             for k, W in enumerate(around):
-                after = [_factors(W, part, y, phi) for _, y in sides]
-                pairs = list(zip(sides, before, after, strict=True))
-                bent = [(p, new[0] - old[0]) for (p, _), old, new in pairs]
-                tilted = [(p, new[1] - old[1]) for (p, _), old, new in pairs]
-                expected = np.sum([p[:, None, None] * change for p, change in bent], axis=0)
-                changes[i, k] += _assemble(expected, part) / n
-                sizes = [sum(p * _lengths(change) for p, change in each) for each in (bent, tilted)]
-                most = np.maximum(most, np.stack([sizes[0] * norms**2, sizes[1] * norms]))
+                bent, tilted = (new - old for new, old in zip(factors(W, part, y, phi), before, strict=True))
+                changes[i, k] += network.assemble(p * bent, xx) / n
+                sizes = np.linalg.norm(bent, axis=(0, 1)) * lengths**2, np.linalg.norm(tilted, axis=0) * lengths
+                most = np.maximum(most, (p * np.stack(sizes)).reshape(2, 2, -1).sum(1))
             largest[:, i] += most.sum(1) / n
     whole = np.linalg.norm(changes, 2, axis=(2, 3)).max(1)
     return {"ratio": np.stack([whole, *largest]) / limits[:, None] / np.array(DISTANCES)}
 
 
-def _factors(W: Array, x: Array, y: Array, phi: Activation) -> tuple[Array, Array]:
-    """ξ and ζ of every sample."""
-    return curvatures(W, x, y, phi), slopes(W, x, y, phi)
-
-
-def _lengths(values: Array) -> Array:
-    """The Frobenius norm of every sample's array."""
-    return np.sqrt((values.reshape(len(values), -1) ** 2).sum(1))
-
-
-def _assemble(xi: Array, x: Array) -> Array:
-    """Σ_i ξ_i ⊗ x_i x_iᵀ."""
-    K = xi.shape[1]
-    return np.block([[(x * xi[:, j, k][:, None]).T @ x for k in range(K)] for j in range(K)])
+def factors(W: Array, x: Array, y: Array, phi: Activation) -> tuple[Array, Array]:
+    """ξ and -ζ of every sample, samples last."""
+    sign, _, first, second = network.local(W, x, y, phi)
+    return network.bends(first, second), sign * first / W.shape[1]
 
 
 @study(
@@ -147,10 +132,13 @@ def radius(setting: Setting, seed: int) -> dict[str, Any]:
     sample = draw_data(setting, world, seed)
     broken = setting.defect == "equal_columns"
     ball = 0.0 if broken else Constants(world.mixture, world.truth).convexity_radius(epsilon=0.2, C=4 / LIPSCHITZ)
+    sizes = [ball if word == "r" else float(word) for word in RADII[: 1 if broken else None]]
+    points = [moved(world, size, seed, k) for size in sizes for k in range(DIRECTIONS if size else 1)]
+    curvatures, ones = np.zeros((len(points), world.truth.size, world.truth.size)), np.ones(setting.count)
+    for part in network.chunks(sample.x):
+        few = sample.x[part], sample.y[part], ones[part], setting.phi, network.products(sample.x[part])
+        curvatures += [network.expand(W, *few).hessian for W in points]
+    values = np.linalg.eigvalsh(curvatures / setting.count)[:, 0]
     least = np.full(len(RADII), np.nan)
-    for place, word in enumerate(RADII[: 1 if broken else None]):
-        size = ball if word == "r" else float(word)
-        points = [moved(world, size, seed, direction) for direction in range(DIRECTIONS if size else 1)]
-        spectra = [np.linalg.eigvalsh(expansion(W, sample.x, sample.y, setting)[1]) for W in points]
-        least[place] = min(values[0] for values in spectra)
+    least[: len(sizes)] = [values[0], *values[1:].reshape(-1, DIRECTIONS).min(1)]
     return {"least": least, "ball": np.float64(ball)}

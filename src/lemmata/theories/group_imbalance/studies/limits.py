@@ -11,7 +11,7 @@ import lemmata as lm
 from lemmata.theories.group_imbalance import population
 from lemmata.theories.group_imbalance.data import World, draw_data, draw_tests, draw_world
 from lemmata.theories.group_imbalance.minimum import distance, minimise
-from lemmata.theories.group_imbalance.probes import entropy, excess
+from lemmata.theories.group_imbalance.network import cross_entropy, sides
 from lemmata.theories.group_imbalance.setting import Setting
 from lemmata.theories.group_imbalance.studies import study
 
@@ -20,11 +20,13 @@ GROUPS = ("first", "second")
 
 def risks(setting: Setting, world: World, weights: np.ndarray, seed: int) -> dict[str, Any]:
     """Excess and raw risk of a network, by group and on average."""
-    tests = draw_tests(setting, world, seed)
-    over = np.array([excess(weights, world.truth, x, setting.phi) for x in tests])
-    raw = over + [entropy(world.truth, x, setting.phi) for x in tests]
-    share = world.mixture.weights
-    return {"excess": over, "raw_risk": raw, "average_excess": share @ over, "average_raw_risk": share @ raw}
+    over, raw = [], []
+    for x in draw_tests(setting, world, seed):
+        known, fit = (sides(W, x, setting.phi) for W in (world.truth, weights))
+        raw.append(cross_entropy(known, fit).mean())
+        over.append(raw[-1] - cross_entropy(known, known).mean())
+    found = {"excess": np.array(over), "raw_risk": np.array(raw)}
+    return found | {f"average_{name}": world.mixture.weights @ values for name, values in found.items()}
 
 
 @study(

@@ -37,8 +37,7 @@ def descend(setting: Setting, sample: Sample, start: np.ndarray) -> Minimum:
     signed[:, :n], weights[:n] = (2 * sample.y - 1) * sample.x.T, 1 / n
     step = 1 / np.linalg.eigvalsh(hessian(start, sample.x, sample.y, setting.phi))[-1]
     W, slope = _steps(signed, weights, start, step, setting.steps, setting.phi)
-    size = float(np.linalg.norm(slope))
-    return Minimum(np.asarray(W), size <= 1e-8, size, False)
+    return Minimum(np.asarray(W), float(np.linalg.norm(slope)) <= 1e-8)
 
 
 @study(

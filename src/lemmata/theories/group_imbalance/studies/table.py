@@ -9,7 +9,6 @@ from lemmata.theories.group_imbalance import population
 from lemmata.theories.group_imbalance.bounds import Constants
 from lemmata.theories.group_imbalance.data import draw_data, draw_world
 from lemmata.theories.group_imbalance.minimum import distance, minimise
-from lemmata.theories.group_imbalance.network import hessian
 from lemmata.theories.group_imbalance.setting import CENTRED, OPPOSITE, WIDE, Setting
 from lemmata.theories.group_imbalance.studies import study
 from lemmata.theories.group_imbalance.studies.limits import risks
@@ -36,9 +35,9 @@ def _values(setting: Setting, group: int, seed: int) -> np.ndarray:
     spread = float(population.parameter_variance(share, each))
     factor = population.group_risk_factors(share, each)
     sample = draw_data(setting, world, seed)
-    found = minimise(sample.x, sample.y, world.truth, setting.phi).weights
-    seen = np.linalg.eigvalsh(hessian(found, sample.x, sample.y, setting.phi))
-    error, risk = distance(found, world.truth), risks(setting, world, found, seed)
+    found = minimise(sample.x, sample.y, world.truth, setting.phi)
+    seen = np.linalg.eigvalsh(found.at.hessian)
+    error, risk = distance(found.weights, world.truth), risks(setting, world, found.weights, seed)
     bounds = bound.rate_factor, bound.estimation_factor, bound.risk_factor, bound.group_risk_factors[group]
     rows = [
         (bound.less_relaxed_samples(), *bounds),

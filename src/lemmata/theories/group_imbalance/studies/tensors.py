@@ -48,13 +48,13 @@ def drawn_moments(world: World, setting: Setting, seed: int, model: Mixture | No
 def tensor(setting: Setting, seed: int) -> dict[str, Any]:
     """Subroutine 1 on one draw, corrected and literal magnitudes from one pass."""
     world = draw_world(setting, seed)
-    moments = drawn_moments(world, setting, seed)
+    rng = lm.generator(seed, "tensor")
     began = time.perf_counter()
-    found = decompose(moments, world.mixture, setting.neurons, lm.generator(seed, "tensor"), phi=setting.phi)
+    found = decompose(drawn_moments(world, setting, seed), world.mixture, setting.neurons, rng, phi=setting.phi)
     seconds = time.perf_counter() - began
     basis = np.linalg.qr(world.truth)[0]
     exact = Exact(world.mixture, world.truth, setting.phi).second()
-    noise = np.inf if world.mixture.is_symmetric() else np.linalg.norm(moments.second() - exact, 2)
+    noise = np.inf if world.mixture.is_symmetric() else np.linalg.norm(found.matrix - exact, 2)
     size = np.linalg.norm(world.truth)
     return {
         "relative_error": np.array([distance(W, world.truth) / size for W in (found.weights, found.literal)]),

@@ -8,7 +8,7 @@ import xarray as xr
 
 import lemmata as lm
 from lemmata.theories.icl import measures
-from lemmata.theories.icl.measures import DEFAULT, POSITIVE, intact, learnt
+from lemmata.theories.icl.measures import POSITIVE, intact, learnt, setting_of
 
 
 @intact
@@ -41,8 +41,8 @@ def logit_margin(data: xr.Dataset, rolled: int = 0) -> xr.DataArray:
     rolled: rows by which G^K is shifted.
     """
     blocks = lm.at_end(measures.both_maps(data)).transpose("map", "seed", "pattern", "other")
-    query, key = blocks.values
-    logits = DEFAULT.pattern_norm**2 * np.swapaxes(np.roll(key, rolled, axis=1), 1, 2) @ query  # [seed, k, j]
+    square, (query, key) = setting_of(data).pattern_norm ** 2, blocks.values
+    logits = square * np.swapaxes(np.roll(key, rolled, axis=1), 1, 2) @ query  # [seed, k, j]
     same = np.diagonal(logits, axis1=1, axis2=2)
     others = np.where(np.eye(logits.shape[1], dtype=bool), -np.inf, logits).max(axis=1)
     return xr.DataArray((same - others).min(axis=1), dims="seed")
@@ -139,11 +139,11 @@ def moved_sum(data: xr.Dataset, map: str = "key") -> dict[str, Any]:
 
 @intact
 def label_key(data: xr.Dataset, column: str = "measured") -> xr.DataArray:
-    """max_j β ‖W_K(0;q)‖ / ‖W_K(μ_j;0)‖; column: of the label as measured, or half a pattern column."""
-    patterns = lm.at_end(data.key_pattern_norm)
-    norm = DEFAULT.pattern_norm
+    """max_j β ‖W_K(0;q)‖ / ‖W_K(μ_j;0)‖ over √(log B/B); column: of the label as measured, or half a pattern column."""
+    patterns, setting = lm.at_end(data.key_pattern_norm), setting_of(data)
+    norm, limit = setting.pattern_norm, math.sqrt(math.log(setting.batch) / setting.batch)
     label = lm.at_end(data.key_label_norm) if column == "measured" else patterns / (2 * norm)
-    return (norm * label / patterns).max("pattern")
+    return (norm * label / patterns).max("pattern") / limit
 
 
 PARTNERS = lm.Control("updates of partners read in their place", kind="partners")
@@ -255,11 +255,12 @@ CLAIMS = (
     )
     .judged(update_range("partners"), lm.within(-0.7, -0.3), NON_PARTNERS),
     learnt("p13-label-key", "(E.161)", "bound")
-    .states("Keys hardly see labels: β‖W_K(0;q)‖ is at most √(log B / B) of every ‖W_K(μ_j;0)‖.")
+    .states("""Keys hardly see labels: β‖W_K(0;q)‖ is at most √(log B / B) of every ‖W_K(μ_j;0)‖ (their largest ratio,
+        over √(log B / B), is at most 1).""")
     .in_symbols(r"\beta\lVert W_K(0;q)\rVert \le \sqrt{\log B/B}\,\lVert W_K(\mu_j;0)\rVert")
     .judged(
         label_key(),
-        lm.at_most(math.sqrt(math.log(DEFAULT.batch) / DEFAULT.batch)),
+        lm.at_most(1.0),
         lm.Control("label column replaced by half a pattern column", column="half a pattern"),
     ),
 )

@@ -256,7 +256,8 @@ CLAIMS = (
         expected=lm.FAILS,
     ),
     learnt("p5-hinge-corrected", "Theorem 6.3.4, corrected", "bound", corrects="p5-hinge")
-    .states("Corrected: trained on every task (U = 5), the hinge loss out of domain is at most 0.05 for S_j ≥ 1.")
+    .states("""Corrected: trained on every task (U = 5), the hinge loss out of domain is at most 0.05 for S_j ≥ 1 (far
+        from tight).""")
     .in_symbols(r"S_j \ge 1 \Rightarrow \ell_{\text{out}} \le 0.05 \quad (U=5)")
     .judged(shifted("hinge", LARGE, "U=5"), lm.at_most(0.05), ONE_CYCLE),
     learnt("p5-attention", "Theorem 6.3.4, Proposition 6.4.1", "comparison", source="derived")

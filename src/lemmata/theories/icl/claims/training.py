@@ -134,7 +134,7 @@ CLAIMS = (
     .in_symbols(r"\frac{|\mathcal{T}_{tr}|}{|\mathcal{T}|} = (M_1-1)^{-1}")
     .judged(task_fraction(-1.0), lm.equal(1e-12, relative=True), lm.Control("exponent -1/2", exponent=-0.5)),
     lm.Claim("p3-sufficient", "Condition 6.3.2, Figure E.2", "bound")
-    .states("M_1 training tasks suffice: the unseen hinge is at most 0.02 for M_1 = 4, 6, 8.")
+    .states("M_1 training tasks suffice: the unseen hinge is at most 0.02 for M_1 = 4, 6, 8 (far from tight).")
     .in_symbols(r"|\mathcal{T}_{tr}| = M_1: \quad \ell_{\text{unseen}} \le 0.02")
     .judged(of_the_cycle("M_1"), lm.at_most(0.02), lm.Control("M_1 - 1 tasks presented as M_1", tasks="M_1 - 1")),
     lm.Claim("p3-necessary", "Condition 6.3.2, Figure E.2", "bound")

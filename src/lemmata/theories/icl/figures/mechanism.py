@@ -15,9 +15,9 @@ from matplotlib.path import Path
 import lemmata as lm
 from lemmata import figures as draw
 from lemmata.lab.judges import level_of
-from lemmata.theories.icl import bounds
+from lemmata.theories.icl import bounds, measures
 from lemmata.theories.icl.claims.neurons import RATES
-from lemmata.theories.icl.measures import DEFAULT, both_maps, growth_records, mean_updates, other_entries, own_entries
+from lemmata.theories.icl.measures import both_maps, growth_records, mean_updates, other_entries, own_entries
 
 STEP = "training step $t$"
 
@@ -40,8 +40,8 @@ def default(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
     draw.paths(axes[1], data, "concentration_path", "variant")
     draw.claimed(axes[1], claims["p7-concentration"], part="value", words=r"paper: $1-\Theta(M_1^{-C})$; claimed")
     draw.from_zero(axes[1], 1.05)
-    words = r"attention on $\mathcal{N}_*$, unseen tasks"
-    draw.finish(axes[1], "attention on contexts with the query's pattern", words, STEP)
+    quantity = r"attention on $\mathcal{N}_*$, unseen tasks"
+    draw.finish(axes[1], "attention on contexts with the query's pattern", quantity, STEP)
     entries(axes[2], intact, claims)
     updates(axes[3], intact, claims)
     directions(axes[4], intact, shuffled, claims)
@@ -57,8 +57,8 @@ def growth(data: xr.Dataset) -> Figure:
     for kind, color, width in (("query", draw.BLUE, 4), ("key", draw.ORANGE, 1.6)):
         vector = {"query": "$W_Qp_{query}$", "key": "$W_Kp_i$"}[kind]
         for what, line in (("norm", "-"), ("projection", ":")):
-            words = f"norm of {vector}" if what == "norm" else f"{vector} along its pattern"
-            how = {"label": words, "color": color, "linestyle": line, "linewidth": width, "spread": ""}
+            said = f"norm of {vector}" if what == "norm" else f"{vector} along its pattern"
+            how = {"label": said, "color": color, "linestyle": line, "linewidth": width, "spread": ""}
             draw.paths(axes[0], data, f"{kind}_{what}", **how)
     start = float(data.query_projection.isel(record=0).mean())
     draw.predicted(axes[0], start, "start of the latter; paper: all grow")
@@ -78,8 +78,8 @@ def growth(data: xr.Dataset) -> Figure:
     across = r"angle of $r_{i,d_x}$ to $\bar\mu$ (degrees)"
     draw.finish(axes[2], "(c) feature blocks of some neurons, first seed", r"norm $\|r_{i,d_x}\|$", across)
     _turns(axes[3], label, first.shown_label_norm, sign)
-    for angle, words in ((0, r"paper: turn to $\mathrm{sign}(a_i)q$"), (180, None)):
-        axes[3].axvline(angle, label=words, **draw.PREDICTED)
+    for angle, said in ((0, r"paper: turn to $\mathrm{sign}(a_i)q$"), (180, None)):
+        axes[3].axvline(angle, label=said, **draw.PREDICTED)
     title, across = "(d) label blocks of the same neurons", r"angle of $r_{i,d_y}$ to $q$ (degrees)"
     draw.finish(axes[3], title, r"norm $\|r_{i,d_y}\|$", across)
     return figure
@@ -108,19 +108,19 @@ def patterns(data: xr.Dataset) -> Figure:
     figure, axes = draw.panels(3, width=4.3)
     m = data.relevant_patterns.values
     draw.curves(axes[0], data.partner_ratio, "relevant_patterns", "map", "{} map")
-    for sign, words in ((1, r"paper: $|\cdot|\leq1/M_1$"), (-1, None)):
-        draw.predicted(axes[0], sign / m, words, m)
+    for sign, titles in ((1, r"paper: $|\cdot|\leq1/M_1$"), (-1, None)):
+        draw.predicted(axes[0], sign / m, titles, m)
     moments = {"trained": data.concentration, "at the start": data.initial_concentration}
     attention = lm.stack({when: values.isel(head=0) for when, values in moments.items()}, "moment")
     draw.curves(axes[1], attention, "relevant_patterns", "moment")
     draw.predicted(axes[1], 1.0, "paper: tends to 1")
     draw.curves(axes[2], -data.concentration_exponent, "relevant_patterns", label="measured; paper: a constant")
-    words = (
+    titles = (
         ("task partners (6.18)", "entry of a task partner / own entry"),
         ("attention concentration", r"attention on $\mathcal{N}_*$, unseen tasks"),
         (r"paper: attention $1-\Theta(M_1^{-C})$", r"$C = -\log(1 - \mathrm{attention}) / \log M_1$"),
     )
-    for ax, (title, quantity) in zip(axes, words, strict=True):
+    for ax, (title, quantity) in zip(axes, titles, strict=True):
         draw.from_zero(ax)
         draw.numbers(ax, m)
         draw.finish(ax, title, quantity, "relevant patterns $M_1$")
@@ -137,9 +137,11 @@ def entries(ax: Axes, data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> None:
         "non-partners": other_entries(maps, data.partner, False),
     }
     draw.groups(ax, lm.stack(kinds, "kind"), "kind", "map", "{} map, all entries", markersize=2.5, alpha=0.5)
-    draw.claimed(ax, claims["p6-own"], words="claimed, own", at=0)
-    for sign, words in ((1, r"paper (6.18): $|\cdot|\leq G_{jj}/M_1$"), (-1, None)):
-        draw.predicted(ax, sign * float(kinds["own"].mean()) / size, words, at=1)
+    start = float(own_entries(both_maps(data)).isel(record=0).mean())
+    least, _ = level_of(claims["p6-own"].judge)
+    draw.predicted(ax, least * start, rf"claimed, own: ≥ {least:g} $\delta$", at=0, **draw.CLAIMED)
+    for sign, label in ((1, r"paper (6.18): $|\cdot|\leq G_{jj}/M_1$"), (-1, None)):
+        draw.predicted(ax, sign * float(kinds["own"].mean()) / size, label, at=1)
     draw.claimed(ax, claims["p6-non-partners"], "largest", words="claimed, non-partners", at=2)
     draw.finish(ax, "attention maps by how two patterns are related", "entries of $G^Q$, $G^K$ at the end")
 
@@ -153,7 +155,8 @@ def updates(ax: Axes, data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> None:
     draw.paths(ax, data, ratios, "kind", "{} / own", UPDATES)
     draw.claimed(ax, claims["p13-partners"], words="paper (E.7), partners")
     draw.claimed(ax, claims["p13-partners-corrected"], words="corrected, partners")
-    draw.claimed(ax, claims["p13-non-partners"], words="claimed, non-partners")
+    _, most = level_of(claims["p13-non-partners"].judge)
+    draw.predicted(ax, most / data.sizes["pattern"], rf"claimed, non-partners: ≤ {most:g}/$M_1$", **draw.CLAIMED)
     ax.set_ylim(-1.05, 1.1)
     title = "updates of the attention maps (ratios: while attention grows)"
     draw.finish(ax, title, r"$-\nabla W_Q,\,-\nabla W_K$ on patterns, relative", STEP)
@@ -164,7 +167,7 @@ def lucky(data: xr.Dataset) -> Figure:
     from scipy.stats import binom
 
     figure, axes = draw.panels(2)
-    m = int(data.width.max().fillna(DEFAULT.neurons))
+    m = int(data.width.max().fillna(measures.setting_of(data).neurons))
     kinds = (
         ("lucky", 1 / 8, "lucky: both blocks agree, $a_i$ has the label's sign"),
         ("unsigned_lucky", 1 / 4, "control: without the condition on $a_i$"),
@@ -174,8 +177,8 @@ def lucky(data: xr.Dataset) -> Figure:
         for sign, label, color in (("plus", "+1", draw.BLUE), ("minus", "−1", draw.RED)):
             drawn = data[name].sel(sign=sign).dropna("seed").values
             if drawn.size:
-                words = f"prompts with label {label}: mean {drawn.mean() / m:.4f} $m$"
-                ax.hist(drawn, bins, density=True, color=color, alpha=0.4, label=words)
+                said = f"prompts with label {label}: mean {drawn.mean() / m:.4f} $m$"
+                ax.hist(drawn, bins, density=True, color=color, alpha=0.4, label=said)
         draw.predicted(ax, binom.pmf(count, m, share), f"exact: Binomial($m$, {share:g})", count)
         other = 3 / 8 - share
         draw.predicted(ax, binom.pmf(count, m, other), f"to compare: Binomial($m$, {other:g})", count, **draw.CLAIMED)
@@ -193,8 +196,8 @@ def directions(ax: Axes, data: xr.Dataset, shuffled: xr.Dataset, claims: Mapping
         for large, color in ((1, draw.BLUE), (0, draw.ORANGE)):
             chosen = lm.at_end(data.large).isel(seed=0) == large
             cosine = lm.at_end(data[name]).isel(seed=0).where(chosen)
-            words = f"{'large' if large else 'small'} neurons, to {to}"
-            ax.plot(last, cosine, marker, color=color, markersize=3.5, alpha=0.6, label=words)
+            label = f"{'large' if large else 'small'} neurons, to {to}"
+            ax.plot(last, cosine, marker, color=color, markersize=3.5, alpha=0.6, label=label)
     control = (lm.at_end(shuffled[name]).isel(seed=0) for name in ("neuron_norm", "feature_cosine"))
     ax.plot(*control, "x", color=draw.GREY, markersize=3.5, alpha=0.6, label=r"control: shuffled labels, to $\bar\mu$")
     draw.claimed(ax, claims["p9-feature-block"], words="paper: large ones to 1; claimed")
@@ -206,8 +209,8 @@ def directions(ax: Axes, data: xr.Dataset, shuffled: xr.Dataset, claims: Mapping
 def activity(ax: Axes, data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> None:
     """Shares of lucky neurons that are active, measured and with planted rows of W_O."""
     kinds = {"own_active": "each on its prompt", "all_active": r"$\mathcal{W}$ on all $+1$, $\mathcal{U}$ on all $-1$"}
-    shares = lm.stack({words: data[name] for name, words in kinds.items()}, "kind")
-    planted = lm.stack({words: data[f"planted_{name}"] for name, words in kinds.items()}, "kind")
+    shares = lm.stack({label: data[name] for name, label in kinds.items()}, "kind")
+    planted = lm.stack({label: data[f"planted_{name}"] for name, label in kinds.items()}, "kind")
     draw.paths(ax, data, shares, "kind")
     draw.paths(ax, data, planted.mean("kind"), label="control: rows of $W_O$ planted", color=draw.GREY, linestyle="-.")
     draw.claimed(ax, claims["p12-own-active"], words="paper: all; claimed")
@@ -223,13 +226,10 @@ def output_growth(ax: Axes, data: xr.Dataset, shuffled: xr.Dataset, claims: Mapp
     control = shuffled.output_growth.sel(growth="plus")
     draw.paths(ax, shuffled, control, label="control: shuffled labels", color=draw.GREY, linestyle="-.")
     t = data.step.mean("seed")
-    delta = float(own_entries(data.key_patterns.isel(record=0)).mean())
-    scales = {"beta": DEFAULT.pattern_norm, "alpha": DEFAULT.fraction, "eta": DEFAULT.step_size}
-    law = bounds.output_growth.function(delta=delta, t=t, m=data.sizes["neuron"], **scales)
+    known = {"delta": float(own_entries(data.key_patterns.isel(record=0)).mean()), "m": data.sizes["neuron"]}
+    law, (least, _) = measures.linear_growth(data, t, **known), level_of(claims["p15-linear"].judge)
     draw.predicted(ax, law, r"paper: $\geq\delta(\beta^2+1)\alpha\eta t/(2m)$", t)
-    steps = [step for step in (50, 100, 200) if step <= t.max()]
-    least = [level_of(claims["p15-linear"].judge, label=f"t={step}")[0] for step in steps]
-    draw.predicted(ax, least, "claimed: at least a tenth of it", steps, **draw.CLAIMED)
+    draw.predicted(ax, least * law, f"claimed: at least {least:g} of it", t, **draw.CLAIMED)
     draw.claimed(ax, claims["p15-linear-corrected"], part="last", words="corrected, at the end")
     draw.loss_scale(ax)
     ax.set_ylim(bottom=-1e-3)
@@ -244,15 +244,16 @@ def pruned_in_domain(ax: Axes, data: xr.Dataset, claims: Mapping[str, lm.Claim])
     rates, share = data.rate.values.astype(float), data.pruned_large_share
     draw.curves(ax, data.pruned_hinge, "rate", "order", "pruned: {}", x=rates)
     small = float(1 - share.mean())
-    words = r"pruned: the small ones $\mathcal{L}^c$"
-    ax.plot(small, data.large_hinge.mean(), "*", color="black", markersize=10, label=words)
+    label = r"pruned: the small ones $\mathcal{L}^c$"
+    ax.plot(small, data.large_hinge.mean(), "*", color="black", markersize=10, label=label)
     rate = xr.DataArray(rates, dims="rate")
     formula = np.maximum(0, 1 - data.unseen_margin * (1 - rate / share)).where(rate <= share)
     draw.predicted(ax, formula.mean("seed"), r"formula: $(1-\bar F(1-Rm/|\mathcal{L}|))_+$", rates)
-    draw.claimed(ax, claims["p10-upper"], words=r"paper (E.107) at $\mathcal{L}^c$", at=small, half=0.06)
-    least = [level_of(claims["p10-lower"].judge, label=rate)[0] for rate in RATES]
-    words = "paper (E.109): random large, at least"
-    draw.predicted(ax, least, words, np.asarray(RATES, float), linestyle=":", linewidth=2)
+    shares = measures.pruning_shares(data)
+    draw.predicted(ax, bounds.pruning_upper(*shares), r"paper (E.107) at $\mathcal{L}^c$", at=small, half=0.06)
+    least = [bounds.pruning_lower(float(rate), *shares) for rate in RATES]
+    label = "paper (E.109): random large, at least"
+    draw.predicted(ax, least, label, np.asarray(RATES, float), linestyle=":", linewidth=2)
     draw.from_zero(ax, 1.05)
     draw.finish(ax, "hinge loss after pruning", "hinge loss, unseen tasks", RATE)
 
@@ -309,20 +310,21 @@ def prompt(data: xr.Dataset) -> Figure:
     """Contexts and query as boxes, arrows from the query to every context as wide as its attention, and the output."""
     first = data.isel(seed=0)
     figure, (ax,) = draw.panels(1, width=10.0, height=4.6)
-    inputs, attention = first.coefficients.values, first.attention.values
-    relevant = np.argmax(np.nan_to_num(inputs[:, : DEFAULT.patterns]), axis=1)
+    inputs, attention, patterns = first.coefficients.values, first.attention.values, measures.setting_of(data).patterns
+    relevant = np.argmax(np.nan_to_num(inputs[:, :patterns]), axis=1)
+    *contents, asked = (decompose(row, patterns) for row in inputs)
     count = len(attention)
     places = np.arange(count + 1) * 2.4
     for i, label in enumerate(map(_sign, first.context_label.values)):
         title = f"context {i + 1}" + (": the query's pattern" if relevant[i] == relevant[-1] else "")
-        _box(ax, places[i], title, decompose(inputs[i]), f"label $f(x_{i + 1})$ = {SIGNS[label]}", COLORS[label])
+        _box(ax, places[i], title, contents[i], f"label $f(x_{i + 1})$ = {SIGNS[label]}", COLORS[label])
         _arrow(ax, places[-1] - 0.25 * i, places[i], 0.15 + 0.42 * (count - i), float(attention[i]))
-    _box(ax, places[-1], "query", decompose(inputs[-1]), "label: asked for", draw.GREY)
+    _box(ax, places[-1], "query", asked, "label: asked for", draw.GREY)
     output, truth = float(first.output), _sign(first.label)
     verdict = "right" if _sign(output) == truth else "wrong"
-    words = f"output $F$ = {output:+.2f}\ntruth $z$ = {SIGNS[truth]}: {verdict}".replace("-", "−")
+    answer = f"output $F$ = {output:+.2f}\ntruth $z$ = {SIGNS[truth]}: {verdict}".replace("-", "−")
     how: dict[str, Any] = {"ha": "center", "va": "top"}
-    ax.text(places[-1], -0.75, words, fontsize=11, color=COLORS[_sign(output)], fontweight="bold", **how)
+    ax.text(places[-1], -0.75, answer, fontsize=11, color=COLORS[_sign(output)], fontweight="bold", **how)
     ax.text(places[:-1].mean(), -0.75, PAPER, fontsize=9, **how)
     ax.set_xlim(-1.25, places[-1] + 1.25)
     ax.set_ylim(-1.4, TOP + 0.3 + 0.42 * count)
@@ -331,7 +333,7 @@ def prompt(data: xr.Dataset) -> Figure:
     return figure
 
 
-def decompose(row: np.ndarray, patterns: int = DEFAULT.patterns, least: float = 5e-3) -> str:
+def decompose(row: np.ndarray, patterns: int, least: float = 5e-3) -> str:
     """An input as a combination of relevant and irrelevant patterns, in mathematical type."""
     terms = ""
     for k in np.flatnonzero(np.abs(row) > least):
@@ -349,8 +351,8 @@ def _sign(value: float) -> int:
 def _box(ax: Axes, x: float, title: str, content: str, label: str, color: str) -> None:
     how = {"boxstyle": "round,pad=0.08", "facecolor": color, "alpha": 0.12, "edgecolor": color, "linewidth": 1.5}
     ax.add_patch(FancyBboxPatch((x - 0.95, -0.5), 1.9, 1.3, **how))
-    for y, words, size, ink in ((0.68, title, 9, "black"), (0.2, content, 14, "black"), (-0.3, label, 10, color)):
-        ax.text(x, y, words, ha="center", va="center", fontsize=size, color=ink)
+    for y, line, size, ink in ((0.68, title, 9, "black"), (0.2, content, 14, "black"), (-0.3, label, 10, color)):
+        ax.text(x, y, line, ha="center", va="center", fontsize=size, color=ink)
 
 
 def _arrow(ax: Axes, start: float, end: float, height: float, attention: float) -> None:

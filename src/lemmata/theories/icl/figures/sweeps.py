@@ -35,7 +35,7 @@ TIME = rf"steps $T*$ to hinge loss < {REACHED:g}, unseen tasks"
 def iterations(data: xr.Dataset) -> Figure:
     """T* over the axis of a sweep, its power law, and the claimed law through the centre of the runs."""
     axis = next(name for name in AXES if name in data.reached_step.dims)
-    words, formula, law = AXES[axis]
+    across, formula, law = AXES[axis]
     x, times = data[axis].values.astype(float), data.reached_step.transpose("seed", axis)
     figure, axes = draw.panels(2 if axis == "fraction" else 1)
     draw.curves(axes[0], times, axis, label="geometric mean", middle="geometric", linestyle="none", markersize=7)
@@ -43,7 +43,7 @@ def iterations(data: xr.Dataset) -> Figure:
     draw.fit(axes[0], x, times.values, draw.ORANGE)
     draw.numbers(axes[0], x)
     draw.log_y(axes[0])
-    draw.finish(axes[0], f"iterations by {words}", TIME, words)
+    draw.finish(axes[0], f"iterations by {across}", TIME, across)
     if axis == "fraction":
         _straight(axes[1], x, times)
     return figure
@@ -80,9 +80,9 @@ def tasks(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
         ("p3-necessary", axes[0], patterns - 1, "paper: positive with $n=M_1-1$; claimed"),
         ("p3-half", axes[1], patterns // 2, "claimed with $n=M_1/2$"),
     )
-    for name, ax, tasks_given, words in levels:
+    for name, ax, tasks_given, label in levels:
         for place in np.flatnonzero(count == tasks_given).tolist():
-            draw.claimed(ax, claims[name], words=words, at=place)
+            draw.claimed(ax, claims[name], words=label, at=place)
     for ax, unit in zip(axes, ("hinge loss", "sign error"), strict=True):
         draw.loss_scale(ax)
         draw.finish(ax, f"{unit} by number of training tasks $n$", unit)
@@ -107,8 +107,8 @@ def heads(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
     draw.finish(left, "attention of both heads", ATTENTION)
     losses = lm.stack({"sign error": data.unseen_error, "hinge loss": data.unseen_hinge}, "loss")
     draw.groups(right, losses, "variant", "loss", words=HEADS)
-    for part in ("error", "hinge"):
-        draw.claimed(right, claims["p17-error"], part, words=f"paper: solved; claimed, {part}")
+    for criterion in ("error", "hinge"):
+        draw.claimed(right, claims["p17-error"], criterion, words=f"paper: solved; claimed, {criterion}")
     draw.loss_scale(right)
     draw.finish(right, "error and hinge loss with two heads", "on unseen tasks, at the end")
     return figure
@@ -117,18 +117,18 @@ def heads(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
 def classes(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
     """Two patterns in each class: error beside the share of prompts without a match, and concentration."""
     figure, (left, right) = draw.panels(2)
-    words = {name: f"$l_{{ts}}$ = {name}" for name in data.test_length.values.tolist()}
+    names = {name: f"$l_{{ts}}$ = {name}" for name in data.test_length.values.tolist()}
     kinds = lm.stack({f"error, {kind} attention": data.unseen_error.sel(attention=kind) for kind in KINDS}, "kind")
-    draw.groups(left, kinds, "test_length", "kind", words=words)
+    draw.groups(left, kinds, "test_length", "kind", words=names)
     levels = data.unseen_no_match.sel(attention="trained").transpose("test_length", "seed").mean("seed").values
     for i, level in enumerate(levels):
         draw.predicted(left, float(level), None if i else "paper: at most the share without a match", at=i)
-    draw.claimed(left, claims["p18-long"], words=f"claimed at {list(words.values())[-1]}", at=len(words) - 1)
+    draw.claimed(left, claims["p18-long"], words=f"claimed at {list(names.values())[-1]}", at=len(names) - 1)
     draw.loss_scale(left)
     draw.finish(left, "errors beside prompts without a match", "share of unseen-task prompts")
     sharp = {f"{kind} attention": data.concentration.sel(attention=kind).isel(head=0) for kind in KINDS}
     sharp["before training"] = data.initial_concentration.sel(attention="trained").isel(head=0)
-    draw.groups(right, lm.stack(sharp, "kind"), "test_length", "kind", words=words)
+    draw.groups(right, lm.stack(sharp, "kind"), "test_length", "kind", words=names)
     draw.claimed(right, claims["p18-concentration"], words="paper: the same mechanism; claimed")
     draw.from_zero(right, 1.05)
     draw.finish(right, "attention on contexts with the query's pattern", ATTENTION)
@@ -169,13 +169,13 @@ def shift(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
     return figure
 
 
-def _over(ax: Axes, values: xr.DataArray, title: str, words: str) -> None:
+def _over(ax: Axes, values: xr.DataArray, title: str, quantity: str) -> None:
     """Values over S_1: branch A joined by lines, branch B dotted with open marks, the defect beside them."""
     angle, inside = values.angle, values.defect == "none"
     a, b = values.isel(shift=inside & (angle <= 45)), values.isel(shift=inside & (angle >= 45))
-    for part, branch, how in ((a, "A", {"linestyle": "-"}), (b, "B", {"linestyle": ":", "markerfacecolor": "white"})):
-        sums = [coefficient_sum(float(degrees)) for degrees in part.angle]
-        draw.curves(ax, part, "shift", "variant", f"{{}}, branch {branch}", x=sums, **how)
+    for points, branch, how in ((a, "A", {"linestyle": "-"}), (b, "B", {"linestyle": ":", "markerfacecolor": "white"})):
+        sums = [coefficient_sum(float(degrees)) for degrees in points.angle]
+        draw.curves(ax, points, "shift", "variant", f"{{}}, branch {branch}", x=sums, **how)
     outside = values.isel(shift=~inside)
     asides = draw.dodge(values.sizes["variant"], 0.3)
     for i, (variant, aside) in enumerate(zip(values.variant.values, asides, strict=True)):
@@ -185,7 +185,9 @@ def _over(ax: Axes, values: xr.DataArray, title: str, words: str) -> None:
     ax.axvspan(1.0, 1.35, color=draw.GREY, alpha=0.12, linewidth=0)
     ax.set_xlim(-1.4, 1.85)
     ax.set_xticks([-1, -0.5, 0, 0.5, 1, OUTSIDE], ["−1", "−0.5", "0", "0.5", "1", r"in span($\nu$)"])
-    draw.finish(ax, title, f"{words}, out of domain", r"coefficient sum $S_1$ of $\mu_1'$ (shaded: $\geq1$)", legend=0)
+    draw.finish(
+        ax, title, f"{quantity}, out of domain", r"coefficient sum $S_1$ of $\mu_1'$ (shaded: $\geq1$)", legend=0
+    )
 
 
 def _partners(ax: Axes, data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> None:
@@ -193,8 +195,8 @@ def _partners(ax: Axes, data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Non
     maps = measures.both_maps(data)
     partners = measures.other_entries(maps, data.partner, True).mean(["pattern", "other"])
     draw.groups(ax, partners / measures.own_entries(maps).mean("pattern"), "variant", "map", "{} map (points: seeds)")
-    for sign, words in ((1, r"paper (6.18): $|\cdot|\leq1/M_1$"), (-1, None)):
-        draw.predicted(ax, sign / data.sizes["pattern"], words)
+    for sign, label in ((1, r"paper (6.18): $|\cdot|\leq1/M_1$"), (-1, None)):
+        draw.predicted(ax, sign / data.sizes["pattern"], label)
     draw.claimed(ax, claims["p6-partners-corrected"], words="corrected, U=1")
     draw.finish(ax, "attention maps: task partners, by training", "mean partner entry / own entry")
 
@@ -230,11 +232,11 @@ def _by_length(ax: Axes, data: xr.Dataset) -> None:
     for i, alpha in enumerate(data.test_fraction.values):
         most = no_match_probability(alpha, grid)
         ax.fill_between(grid, most / 2, most, color=draw.look(i).color, alpha=0.2, linewidth=0)
-    words = r"predicted: $\pi/2$ to $\pi=(1-\alpha'/2)^l$, $\alpha'=1$: $\pi$"
-    ax.fill_between([], [], [], color=draw.GREY, alpha=0.3, linewidth=0, label=words)
+    label = r"predicted: $\pi/2$ to $\pi=(1-\alpha'/2)^l$, $\alpha'=1$: $\pi$"
+    ax.fill_between([], [], [], color=draw.GREY, alpha=0.3, linewidth=0, label=label)
     how = {"color": draw.GREY, "linestyle": ":", "marker": "", "spread": ""}
-    words = r"frozen attention, mean over $\alpha'$"
-    draw.curves(ax, frozen.mean("test_fraction"), "test_contexts", label=words, **how)
+    label = r"frozen attention, mean over $\alpha'$"
+    draw.curves(ax, frozen.mean("test_fraction"), "test_contexts", label=label, **how)
     draw.loss_scale(ax)
     draw.finish(ax, "error by length and decisive share", ERROR, LENGTH)
 
@@ -263,8 +265,8 @@ def _needed(ax: Axes, data: xr.Dataset, level: float = 0.05) -> None:
     draw.fit(ax, x, lengths.values, draw.ORANGE)
     draw.numbers(ax, x)
     draw.log_y(ax)
-    words = f"length at which the error is {level:g}"
-    draw.finish(ax, "required length", words, r"decisive share of testing contexts $\alpha'$")
+    quantity = f"length at which the error is {level:g}"
+    draw.finish(ax, "required length", quantity, r"decisive share of testing contexts $\alpha'$")
 
 
 def training_contexts(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
@@ -276,8 +278,8 @@ def training_contexts(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figur
         hinge = by_length(data.last_watch_hinge, budget)
         draw.curves(left, hinge, "contexts", "fraction", rf"$\alpha$ = {{}}, {budget} budget", **how)
         needed = required_length(data, budget).transpose("seed", "fraction")
-        words = rf"{budget} budget ($\delta$ = {delta:g})"
-        draw.curves(right, needed, "fraction", label=words, color=color, x=x, **how)
+        label = rf"{budget} budget ($\delta$ = {delta:g})"
+        draw.curves(right, needed, "fraction", label=label, color=color, x=x, **how)
         if budget == "short":
             draw.law(right, x, needed.values, x, rf"paper: $\propto\alpha^{{-1}}$ ({budget} budget)")
     draw.predicted(left, REACHED, f"long enough: below {REACHED:g}")
@@ -288,8 +290,8 @@ def training_contexts(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figur
     draw.finish(left, title, "hinge loss (medians; points: seeds)", r"contexts of a training prompt $l_{tr}$")
     draw.from_zero(right, 7)
     right.set_xticks(x, [rf"1/{alpha:g}" for alpha in data.fraction.values])
-    words = r"required $l_{tr}$ (medians; points: seeds)"
-    draw.finish(right, "required contexts (Figure E.1, left)", words, r"$1/\alpha$")
+    label = r"required $l_{tr}$ (medians; points: seeds)"
+    draw.finish(right, "required contexts (Figure E.1, left)", label, r"$1/\alpha$")
     return figure
 
 

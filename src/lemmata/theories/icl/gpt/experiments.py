@@ -1,7 +1,5 @@
 """Figures 6.3(A) and 6.3(B) with the causal transformer: one training, whose tests are axes."""
 
-from functools import partial
-
 import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
@@ -21,13 +19,16 @@ def shift(data: xr.Dataset) -> Figure:
     figure, axes = draw.panels(data.sizes["shift_amplitude"], sharey=True)
     branches = {"A": data.isel(angle=data.angle <= 45), "B": data.isel(angle=data.angle >= 45)}
     for ax, amplitude in zip(axes, data.shift_amplitude.values, strict=True):
-        for i, (branch, part) in enumerate(branches.items()):
-            sums, cell = [coefficient_sum(float(angle)) for angle in part.angle], part.sel(shift_amplitude=amplitude)
+        for i, (branch, values) in enumerate(branches.items()):
+            sums, cell = (
+                [coefficient_sum(float(angle)) for angle in values.angle],
+                values.sel(shift_amplitude=amplitude),
+            )
             how = {"x": sums, "color": draw.look(i).color}
-            words = rf"branch {branch}, queries with $\mu'_1$"
+            label = rf"branch {branch}, queries with $\mu'_1$"
             draw.curves(ax, cell.shift_error, "angle", label=f"branch {branch}, all queries", **how)
             first = cell.query_error.isel(odr_pattern=0)
-            draw.curves(ax, first, "angle", label=words, linestyle=":", marker="", spread="", **how)
+            draw.curves(ax, first, "angle", label=label, linestyle=":", marker="", spread="", **how)
         draw.predicted(ax, [REPORTED] * 2, rf"paper: below {REPORTED:g} for $S_1\geq1$", [1, coefficient_sum(45)])
         draw.corrected(ax, float(data.unseen_error.mean()), "measured in domain, unseen tasks", color=draw.GREY)
         draw.loss_scale(ax, top=1.0)
@@ -61,42 +62,32 @@ def _trained(data: xr.Dataset) -> str:
     return f"{float(data.last_step.max()):g} steps, hinge on seen tasks {float(data.seen_hinge.mean()):.2g}"
 
 
-experiment = partial(
-    lm.experiment,
-    kind=GptSetting,
-    simulation=simulate,
-    seeds=2,
-    tiny={**TINY_PROMPTS, "width": 8, "blocks": 2, "heads": 2},
-    paper_seeds=5,
-)
+ASKED = {
+    "f63a-gpt-shift": """Theorem 6.3.4, Figure 6.3(A): Does a GPT-2-style model work on new patterns, by their
+        coefficient sum S_1 and by the amplitude K'?""",
+    "f63b-gpt-contexts": """Theorem 6.3.3, Figure 6.3(B): How long must a prompt be for a GPT-2-style model that has
+        been trained at one length only?""",
+}
+"""Where each experiment stands in the paper, and what it asks."""
+TINY = {**TINY_PROMPTS, "width": 8, "blocks": 2, "heads": 2}
 SETTING = {"steps": 600, "record_every": 150, "records": 5, "test_prompts": 1200}
 PAPER = {"steps": 10_000, "record_every": 2500, "test_prompts": 2400}
 AMPLITUDES = [0.5, 5.0]
 """K': the largest amplitude that training shows, and the one that the paper states (9.18)."""
 
+asks = lm.asking(ASKED, kind=GptSetting, simulation=simulate, tiny=TINY, seeds=2, paper=PAPER, paper_seeds=5)
 EXPERIMENTS = (
-    experiment(
-        "f63a-gpt-shift",
-        reference="Theorem 6.3.4, Figure 6.3(A)",
-        question="Does a GPT-2-style model work on new patterns, by their coefficient sum S_1 and by the amplitude K'?",
-        plot=shift,
-        setting=SETTING,
-        axes={"shift_amplitude": AMPLITUDES, "angle": list(range(-135, 226, 15))},
+    asks("f63a-gpt-shift", shift)(
+        SETTING,
+        shift_amplitude=AMPLITUDES,
+        angle=list(range(-135, 226, 15)),
         smoke={"record_every": 3, "angle": [-135, -45, 45, 135, 225]},
-        paper=PAPER,
     ),
-    experiment(
-        "f63b-gpt-contexts",
-        reference="Theorem 6.3.3, Figure 6.3(B)",
-        question="How long must a prompt be for a GPT-2-style model that has been trained at one length only?",
-        plot=contexts,
-        setting={**SETTING, "test_context_room": 40},
-        axes={
-            "shift_amplitude": AMPLITUDES,
-            "test_fraction": [0.2, 0.4, 0.6, 0.8],
-            "test_contexts": [2, 5, 10, 20, 30, 40],
-        },
+    asks("f63b-gpt-contexts", contexts)(
+        {**SETTING, "test_context_room": 40},
+        shift_amplitude=AMPLITUDES,
+        test_fraction=[0.2, 0.4, 0.6, 0.8],
+        test_contexts=[2, 5, 10, 20, 30, 40],
         smoke={"record_every": 3, "test_contexts": [2, 40]},
-        paper=PAPER,
     ),
 )

@@ -99,8 +99,8 @@ def train(problem: GptSetting, key: jax.Array, network: Causal, world: World, wa
 def margins(problem: GptSetting, network: Causal, prompts: Prompts) -> Float[Array, " prompts"]:
     """z F of many prompts, some at a time."""
     count = prompts.label.shape[0]
-    parts = math.gcd(count, max(1, count // CHUNK))  # equal parts, also of awkward numbers
-    split = jax.tree.map(lambda leaf: leaf.reshape(parts, count // parts, *leaf.shape[1:]), prompts)
+    chunks = math.gcd(count, max(1, count // CHUNK))  # equal chunks, also of awkward numbers
+    split = jax.tree.map(lambda leaf: leaf.reshape(chunks, count // chunks, *leaf.shape[1:]), prompts)
     outputs = jax.lax.map(lambda some: answers(network, some, problem.heads, problem.positions), split)
     return prompts.label * outputs.reshape(count)
 
@@ -123,7 +123,11 @@ KINDS = {"seen": "on seen tasks", "unseen": "on unseen tasks", "shift": "out of 
 @lm.simulation(
     *lm.RUN,
     lm.Variable("watch_hinge", ("record",), "", "hinge loss on the watched unseen-task exact prompts"),
-    *(lm.Variable(f"{k}_{what}", (), "", f"{words} {on}") for k, on in KINDS.items() for what, words in ERRORS.items()),
+    *(
+        lm.Variable(f"{k}_{what}", (), "", f"{meaning} {on}")
+        for k, on in KINDS.items()
+        for what, meaning in ERRORS.items()
+    ),
     *(lm.Variable(f"{k}_no_match", (), "", f"share of prompts without a match {on}") for k, on in KINDS.items()),
     lm.Variable("query_error", ("odr_pattern",), "", "sign error out of domain by the query's pattern", True),
     lm.Variable("query_hinge", ("odr_pattern",), "", "hinge loss out of domain by the query's pattern", True),

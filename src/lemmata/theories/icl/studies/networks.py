@@ -47,10 +47,10 @@ def try_shift(
 
 
 @lm.simulation(
-    *(lm.Variable(f"shift_{what}", ("moment",), "", f"{words} out of domain") for what, words in SCORES.items()),
+    *(lm.Variable(f"shift_{what}", ("moment",), "", f"{meaning} out of domain") for what, meaning in SCORES.items()),
     *(
-        lm.Variable(f"query_{what}", ("moment", "odr_pattern"), "", f"{words} by the query's pattern")
-        for what, words in SCORES.items()
+        lm.Variable(f"query_{what}", ("moment", "odr_pattern"), "", f"{meaning} by the query's pattern")
+        for what, meaning in SCORES.items()
     ),
     lm.Variable("query_patterns", ("pattern", "other"), "G^Q", "query map on relevant patterns"),
     lm.Variable("key_patterns", ("pattern", "other"), "G^K", "key map on relevant patterns"),

@@ -34,7 +34,7 @@ BASELINES = ("logistic", "linear SVM", "Gaussian SVM", "1-NN", "3-NN")
 
 def predict(x: Features, y: Labels, query: Queries) -> dict[str, Answers]:
     """The answers ±1 of every baseline; where all labels agree it is that label."""
-    x, y, query = (np.ascontiguousarray(part, np.float64) for part in (x, y, query))
+    x, y, query = (np.ascontiguousarray(array, np.float64) for array in (x, y, query))
     mixed = np.any(y != y[:, :1], axis=1)
     answers = {name: y[:, 0].copy() for name in BASELINES}
     if mixed.any():
@@ -182,7 +182,7 @@ def score_predictors(length: Any, dimension: Any, *asked: Asked) -> dict[str, np
         features, labels = prompts.contexts[:, :length, :dimension], prompts.context_label[:, :length]
         points: Any = features, labels, prompts.query[:, :dimension]
         answers = {"one-layer": np.sign(network), "oracle": oracle, **predict(*points)}
-        audited = fit_estimators(*(part[:AUDITED] for part in points))
+        audited = fit_estimators(*(array[:AUDITED] for array in points))
         agreed.append([np.mean(audited[name] == answers[name][:AUDITED]) for name in BASELINES])
         wrong.append([answers[name] != prompts.label for name in PREDICTORS])
         matched.append([np.any(prompts.matches(), axis=1)])

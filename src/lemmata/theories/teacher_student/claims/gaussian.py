@@ -27,6 +27,19 @@ SAMPLES, BLOCK = 1_000_000, 50_000
 
 Variances = Float[np.ndarray, "draw 3"]
 Formula = Callable[[Any, Any, Any, float], Any]
+AGREES = lm.all_of(quadrature=lm.equal(1e-8), monte_carlo=lm.at_most(4.0))
+BOUNDED = {
+    "e3": r"""F \le a_\kappa a, \quad
+        F \ge \frac{(1+\kappa)^2a}{4}+\frac{(1-\kappa)^2a\sqrt{ab}}{2\pi(a+b)}, \quad
+        F \ge a_\kappa a-\frac{(1-\kappa)^2b\sqrt{ab}}{2\pi(a+b)}, \quad
+        F = \mathbb{E}[x_1\,\sigma(x_1)\,\sigma'(x_1+x_2)]""",
+    "e5": r"""\max\left\{a_\kappa a,\,\frac{(1+\kappa)^2a}{4}+\frac{(1-\kappa)^2\sqrt{ab}}{2\pi}\right\} \le F_3 \le
+        a_\kappa a+\frac{(1-\kappa)^2b\sqrt{ab}}{2\pi(a+b)} \le a_\kappa a+\frac{(1-\kappa)^2b}{4\pi}""",
+    "e6": r"""F_4 \le a_\kappa a, \quad
+        F_4 \ge \frac{(1+\kappa)^2a}{4}+\frac{(1-\kappa)^2a\sqrt{(a+b)c}}{2\pi(a+b+c)}, \quad
+        F_4 \ge a_\kappa a-\frac{(1-\kappa)^2ac^{3/2}}{2\pi\sqrt{a+b}\,(a+b+c)}""",
+}
+"""The bounds of the lemmas that have some, in LaTeX."""
 
 
 class Expectation(NamedTuple):
@@ -149,14 +162,8 @@ def compared(name: str, slopes: Sequence[float] = SLOPES, form: str = "closed", 
     predicted = np.stack([formula_of(name, form)(a, b, c, slope) for slope in slopes])
     measured = np.stack([quadrature(EXPECTATIONS[name], variances, slope) for slope in slopes])
     means, errors = np.stack([monte_carlo(name, seed, slope) for slope in slopes], 1)
-    away = np.max(np.abs(means - predicted) / errors, 1)
-    return {
-        "quadrature": {"measured": measured, "predicted": predicted},
-        "monte_carlo": xr.DataArray(away, coords={"κ": list(slopes)}),
-    }
-
-
-AGREES = lm.all_of(quadrature=lm.equal(1e-8), monte_carlo=lm.at_most(4.0))
+    away = xr.DataArray(np.max(np.abs(means - predicted) / errors, 1), coords={"κ": list(slopes)})
+    return {"quadrature": {"measured": measured, "predicted": predicted}, "monte_carlo": away}
 
 
 def closed_form(name: str, control: lm.Control) -> lm.Claim:
@@ -206,20 +213,6 @@ def violation(name: str, form: str = "quadrature", *, seed: int) -> xr.DataArray
         return excess_of(pairs_around(name, value, a, b, c, slope))
 
     return xr.DataArray([worst(slope) for slope in BENT], coords={"κ": list(BENT)})
-
-
-BOUNDED = {
-    "e3": r"""F \le a_\kappa a, \quad
-        F \ge \frac{(1+\kappa)^2a}{4}+\frac{(1-\kappa)^2a\sqrt{ab}}{2\pi(a+b)}, \quad
-        F \ge a_\kappa a-\frac{(1-\kappa)^2b\sqrt{ab}}{2\pi(a+b)}, \quad
-        F = \mathbb{E}[x_1\,\sigma(x_1)\,\sigma'(x_1+x_2)]""",
-    "e5": r"""\max\left\{a_\kappa a,\,\frac{(1+\kappa)^2a}{4}+\frac{(1-\kappa)^2\sqrt{ab}}{2\pi}\right\} \le F_3 \le
-        a_\kappa a+\frac{(1-\kappa)^2b\sqrt{ab}}{2\pi(a+b)} \le a_\kappa a+\frac{(1-\kappa)^2b}{4\pi}""",
-    "e6": r"""F_4 \le a_\kappa a, \quad
-        F_4 \ge \frac{(1+\kappa)^2a}{4}+\frac{(1-\kappa)^2a\sqrt{(a+b)c}}{2\pi(a+b+c)}, \quad
-        F_4 \ge a_\kappa a-\frac{(1-\kappa)^2ac^{3/2}}{2\pi\sqrt{a+b}\,(a+b+c)}""",
-}
-"""The bounds of the lemmas that have some, in LaTeX."""
 
 
 def bounds(name: str) -> lm.Claim:

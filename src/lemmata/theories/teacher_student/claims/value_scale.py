@@ -1,7 +1,7 @@
 """The value scale C_1* as a formula of p, D, K and κ (P4, P10, P18'), and the increments written with it (P7)."""
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,6 +11,7 @@ from jaxtyping import Float
 import lemmata as lm
 from lemmata.theories.teacher_student.dynamics.reduced import Task, at_score, f3_parts
 from lemmata.theories.teacher_student.gaussian import f1, f2, f3, f4, f5
+from lemmata.theories.teacher_student.measures import Slopes
 
 SLOPES = (0.0, 0.1, 0.5, 1.0)
 SUPPORTS = (1, 2, 5, 20)
@@ -43,15 +44,13 @@ def scores(tokens: int, support: int, low: float = 0.0, high: float = math.inf, 
     return grid
 
 
-def by_slope(slopes: Sequence[float], value: Callable[[float], float]) -> xr.DataArray:
+def by_slope(slopes: Slopes, value: Callable[[float], float]) -> xr.DataArray:
     """One number for every κ."""
     return xr.DataArray([float(value(slope)) for slope in slopes], coords={"κ": list(slopes)})
 
 
 @lm.fact
-def value_range(
-    slopes: Sequence[float] = SLOPES, printed: bool = False, only_end: bool = False
-) -> dict[str, xr.DataArray]:
+def value_range(slopes: Slopes = SLOPES, printed: bool = False, only_end: bool = False) -> dict[str, xr.DataArray]:
     """The least C_1* and the largest C_1* √(K/D) over the grid, or at p = 1/K; F_1 as it is or as printed (9.8)."""
 
     def scale(D: int, K: int, slope: float) -> Any:
@@ -175,7 +174,7 @@ def identity_peak(D: int, K: int) -> tuple[float, float]:
     return 1 / math.sqrt(D * K), (1 + math.sqrt(D / K)) / 2
 
 
-def turns(slopes: Sequence[float], where: Iterable[tuple[int, int]]) -> float:
+def turns(slopes: Slopes, where: Iterable[tuple[int, int]]) -> float:
     """The most rises after a fall on a fine grid, over these slopes and pairs (D, K)."""
     fine = (value_scale(D, K, scores(D, K, points=FINE), slope) for D, K in where for slope in slopes)
     return float(max(rises_after_fall(scale) for scale in fine))

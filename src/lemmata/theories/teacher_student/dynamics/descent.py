@@ -15,15 +15,17 @@ import optax
 from jaxtyping import Array, Float
 
 import lemmata as lm
-from lemmata.theories.teacher_student import network
+from lemmata.theories.teacher_student import network, probes
 from lemmata.theories.teacher_student.data import Sample, draw_sample
 from lemmata.theories.teacher_student.dynamics import reduced
 from lemmata.theories.teacher_student.dynamics.population import population_gradient
 from lemmata.theories.teacher_student.dynamics.reduced import Scalars, Task
 from lemmata.theories.teacher_student.network import Factored, Weights, position_scores
-from lemmata.theories.teacher_student.probes import matrix_probe, pattern_matrix, read_scalars, reduced_probe
 from lemmata.theories.teacher_student.setting import Setting
 from lemmata.theories.teacher_student.teachers import Teacher
+
+PARTS = ("values_x", "values_p", "xx", "xp", "px", "pp")
+"""The blocks of W_V and W_KQ over Z = [X; P]."""
 
 
 class Dynamics(NamedTuple):
@@ -54,7 +56,7 @@ def reduced_matrices(task: Task, teacher: Teacher | None, state: Scalars) -> tup
     """C_1 V* and the matrix of two values that a reduced state stands for."""
     assert teacher is not None, "a reduced run without track=outputs has no matrices"
     at = reduced.pattern(task, reduced.gap(task, state))
-    return state.value * teacher.values, pattern_matrix(task, teacher, at.score, at.mass)
+    return state.value * teacher.values, probes.pattern_matrix(task, teacher, at.score, at.mass)
 
 
 def start_scalars(problem: Setting, task: Task) -> Scalars:
@@ -69,7 +71,7 @@ def recursion(problem: Setting, task: Task) -> Dynamics:
         start_scalars(problem, task),
         lambda t, state: reduced.step(task, state, trained, problem.first_slope),
         lambda state: state,
-        lambda state: reduced_probe(task, state),
+        lambda state: probes.reduced_probe(task, state),
         lambda state: reduced_matrices(task, None, state),
         lambda state: state,
     )
@@ -104,21 +106,17 @@ def population(problem: Setting, task: Task, teacher: Teacher, given: Weights | 
         moved = Weights(*(w - pace * g for w, pace, g in zip(weights, paces, gradient, strict=True)))
         return look(state, scores)._replace(weights=moved, exact=reduced.step(task, state.exact, trained, kink))
 
-    exact = start_scalars(problem, task) if given is None else read_scalars(task, teacher, *given)
+    exact = start_scalars(problem, task) if given is None else probes.read_scalars(task, teacher, *given)
     never = {name: jnp.zeros(()) for name in ("values", "scores")}
     return Dynamics(
         Descending(given or start_weights(problem, task, teacher), exact, never),
         step,
-        lambda state: read_scalars(task, teacher, state.weights.values, state.weights.attention),
-        lambda state: matrix_probe(task, teacher, state.weights, scores_of(state.weights)),
+        lambda state: probes.read_scalars(task, teacher, state.weights.values, state.weights.attention),
+        lambda state: probes.matrix_probe(task, teacher, state.weights, scores_of(state.weights)),
         lambda state: (state.weights.values, scores_of(state.weights)),
         lambda state: state.weights,
         lambda state: look(state, scores_of(state.weights)).apart,
     )
-
-
-PARTS = ("values_x", "values_p", "xx", "xp", "px", "pp")
-"""The blocks of W_V and W_KQ over Z = [X; P]."""
 
 
 def initial(problem: Setting, key: jax.Array, teacher: Teacher, start: Weights) -> Any:
@@ -154,31 +152,25 @@ def answer(problem: Setting, teacher: Teacher, weights: Any, inputs: Float[Array
         scores = position_scores(attention, positions, problem.temperature)
         return network.respond(weights.values, scores, inputs, *bend)
     both = network.concatenated(inputs, positions)
-    return network.full_respond(weights.values, attention, both, *bend, problem.temperature)
-
-
-def gradient_of(problem: Setting, teacher: Teacher) -> Callable[[Any, Sample], Any]:
-    """The gradient of the batch mean of ½‖Y - TF‖²."""
-    if problem.student == "position":
-        bend = problem.negative_slope, problem.kink, problem.temperature
-        return lambda weights, batch: network.batch_gradient(weights, teacher.positions, *batch, *bend)
-
-    def loss(weights: Any, batch: Sample) -> Array:
-        return network.half_mean_square(answer(problem, teacher, weights, batch.inputs) - batch.labels)
-
-    return jax.grad(loss)
+    return network.full_respond(Weights(weights.values, attention), both, *bend, problem.temperature)
 
 
 def online(problem: Setting, key: jax.Array, task: Task, teacher: Teacher, given: Any = None) -> Dynamics:
     """Online SGD in the form of `descent`, from given weights if there are any; the state is that of `lab.training`."""
-    features = teacher.values.shape[1]
+    features, bend = teacher.values.shape[1], (problem.negative_slope, problem.kink, problem.temperature)
 
     def sample(key: jax.Array) -> Sample:
         return draw_sample(key, teacher, problem.batch, problem.negative_slope, problem.label_noise)
 
+    def closed_form(weights: Weights, batch: Sample) -> Weights:
+        return network.batch_gradient(weights, teacher.positions, *batch, *bend)
+
+    def loss(weights: Any, batch: Sample) -> Array:
+        return network.half_mean_square(answer(problem, teacher, weights, batch.inputs) - batch.labels)
+
     weights = given or initial(problem, lm.stream(key, "init"), teacher, start_weights(problem, task, teacher))
     start, step = lm.descent(
-        gradient_of(problem, teacher),
+        closed_form if problem.student == "position" else jax.grad(loss),
         optax.sgd(problem.step_size),
         lm.fresh(lm.stream(key, "batch"), sample),
         trainable=type(weights)(problem.train_values, *(problem.train_attention for _ in weights[1:])),
@@ -189,12 +181,12 @@ def online(problem: Setting, key: jax.Array, task: Task, teacher: Teacher, given
         both = whole(problem.student, state.parameters, features)
         return Weights(both.values[:, :features], both.attention[features:, features:])
 
-    def scores_of(weights: Weights) -> Array:
-        return position_scores(weights.attention, teacher.positions, problem.temperature)
+    def matrices(state: Any) -> tuple[Array, Array]:
+        values, attention = position_part(state)
+        return values, position_scores(attention, teacher.positions, problem.temperature)
 
     def probe(state: Any) -> dict[str, Array]:
-        part = position_part(state)
-        probed = matrix_probe(task, teacher, part, scores_of(part))
+        probed = probes.matrix_probe(task, teacher, position_part(state), matrices(state)[1])
         if problem.student in ("full", "standard"):
             probed["excess"] = jnp.full((), jnp.nan)  # the closed form is that of the position-only student
         if problem.track == "scalars":
@@ -207,8 +199,8 @@ def online(problem: Setting, key: jax.Array, task: Task, teacher: Teacher, given
     return Dynamics(
         start(weights),
         step,
-        lambda state: read_scalars(task, teacher, *position_part(state)),
+        lambda state: probes.read_scalars(task, teacher, *position_part(state)),
         probe,
-        lambda state: (position_part(state).values, scores_of(position_part(state))),
+        matrices,
         lambda state: state.parameters,
     )

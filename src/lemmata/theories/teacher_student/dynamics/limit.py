@@ -18,6 +18,7 @@ from lemmata.theories.teacher_student.dynamics.reduced import Task, pattern, qua
 TOLERANCE = 1e-11
 FITTED = 0.95
 """t_1 is the first time with C_1 ≥ 0.95 C_1*."""
+Pair = tuple[float, float]
 
 
 class Path(NamedTuple):
@@ -31,28 +32,17 @@ class Path(NamedTuple):
 
 
 def follow_limit(
-    task: Task,
-    times: Sequence[float] | np.ndarray,
-    *,
-    value: float = 0.0,
-    gap: float = 0.0,
-    train_values: float = 1.0,
-    train_attention: float = 1.0,
-    gaps: Sequence[float] = (),
+    task: Task, times: Any, start: Pair = (0.0, 0.0), trained: Pair = (1.0, 1.0), gaps: Sequence[float] = ()
 ) -> Path:
-    """The continuous limit at these times (in steps, increasing), and where it passes these gaps c."""
-    start, trained = (value, gap), (train_values, train_attention)
-    return _follow(Task(*map(float, task)), tuple(map(float, times)), tuple(gaps), start, trained)
+    """The continuous limit at these times (in steps, increasing), and where it passes these gaps c.
+
+    `start` has C_1 and c, `trained` multiplies the steps of values and attention.
+    """
+    return _follow(Task(*map(float, task)), tuple(map(float, times)), start, trained, tuple(gaps))
 
 
 @functools.lru_cache(maxsize=256)
-def _follow(
-    task: Task,
-    times: tuple[float, ...],
-    gaps: tuple[float, ...],
-    start: tuple[float, float],
-    trained: tuple[float, float],
-) -> Path:
+def _follow(task: Task, times: tuple[float, ...], start: Pair, trained: Pair, gaps: tuple[float, ...]) -> Path:
     """Kept: it is the same for every law of test data and every seed with the same ‖V*‖²."""
     from scipy.integrate import solve_ivp
 

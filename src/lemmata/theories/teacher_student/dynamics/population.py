@@ -12,24 +12,25 @@ from jaxtyping import Array, Float
 
 from lemmata.theories.teacher_student.dynamics.reduced import arctan_less
 from lemmata.theories.teacher_student.gaussian import angle_part, even_part, mean_square_slope
-from lemmata.theories.teacher_student.network import Weights, position_gradient, softmax_pullback
+from lemmata.theories.teacher_student.network import Scores, Values, Weights, position_gradient, softmax_pullback
 from lemmata.theories.teacher_student.teachers import Teacher
+
+Rows = Float[Array, "row entry"]
+PerRow = Float[Array, " row"]
 
 
 class Alignment(NamedTuple):
     """Vectors against targets, one pair a row: lengths, unit vectors, cosine and sine of the angle."""
 
-    length: Float[Array, " row"]
-    target_length: Float[Array, " row"]
-    unit: Float[Array, "row entry"]
-    target_unit: Float[Array, "row entry"]
-    cosine: Float[Array, " row"]
-    sine: Float[Array, " row"]
+    length: PerRow
+    target_length: PerRow
+    unit: Rows
+    target_unit: Rows
+    cosine: PerRow
+    sine: PerRow
 
 
-def align(
-    vectors: Float[Array, "row entry"], targets: Float[Array, "row entry"], metric: Float[Array, " entry"]
-) -> Alignment:
+def align(vectors: Rows, targets: Rows, metric: Float[Array, " entry"]) -> Alignment:
     """Angles in the inner product ⟨x, diag(metric) y⟩; a zero vector points along its target (`limit`, 9.1)."""
 
     def inner(x: Array, y: Array) -> Array:
@@ -45,9 +46,7 @@ def align(
     return Alignment(length, target_length, unit, target_unit, cosine, jnp.sqrt(inner(across, across)))
 
 
-def alignments(
-    teacher: Teacher, values: Float[Array, "output feature"], scores: Float[Array, "token token"]
-) -> tuple[Alignment, Alignment, Array, Array]:
+def alignments(teacher: Teacher, values: Values, scores: Scores) -> tuple[Alignment, Alignment, Array, Array]:
     """Of the rows of W_V and the columns of S; cosine ρ and sine between ⟨w_m, X S_i⟩ and its target, by (m, i)."""
     rows = align(values, teacher.values, teacher.covariance)
     columns = align(scores.T, teacher.scores.T, jnp.ones(scores.shape[0]))
@@ -55,9 +54,7 @@ def alignments(
     return rows, columns, jnp.outer(rows.cosine, columns.cosine), sine
 
 
-def population_excess(
-    teacher: Teacher, values: Float[Array, "output feature"], scores: Float[Array, "token token"], slope: Any
-) -> Float[Array, ""]:
+def population_excess(teacher: Teacher, values: Values, scores: Scores, slope: Any) -> Float[Array, ""]:
     """½ Σ_{m,i} [a_κ(τ² + τ_*²) - 2J_{mi}], written so that nothing cancels near the optimum."""
     rows, columns, cosine, sine = alignments(teacher, values, scores)
     tau, target = jnp.outer(rows.length, columns.length), jnp.outer(rows.target_length, columns.target_length)
@@ -75,10 +72,10 @@ def population_excess(
 def population_gradient(
     teacher: Teacher,
     weights: Weights,
-    scores: Float[Array, "token token"],
+    scores: Scores,
     slope: Any,
     temperature: Any = 1.0,
-    rows_of_scores: Any = None,
+    turned: Any = None,
     kink: Any = None,
 ) -> Weights:
     """∇ of the population loss in W_V and W_KQ at S = `scores`.
@@ -101,5 +98,5 @@ def population_gradient(
         toward = jnp.where(zero, kink * (1 + slope) / 2 * jnp.sum(overlap) * teacher.values, toward)
     values = (along - toward) * metric
     in_scores = (rows.length @ by_length) * columns.unit.T - (match @ by_product) * teacher.scores
-    logits = softmax_pullback(scores, in_scores, rows_of_scores)
+    logits = softmax_pullback(scores, in_scores, turned)
     return Weights(values, position_gradient(logits, teacher.positions, temperature))

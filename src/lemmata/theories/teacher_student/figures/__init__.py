@@ -38,7 +38,7 @@ def plain_task(cell: xr.Dataset) -> Task:
 
 def exponents(values: xr.DataArray, data: xr.Dataset, low: float = 1e2, high: float = 1e4) -> str:
     """The exponents in T over [low, high] T* of all runs, from the largest to the least; nothing without any."""
-    found = lm.log_slopes(values, "record", data.step, window_of(data, low, high)).values
-    found = found[np.isfinite(found)]
-    ends = [draw.signed(end) for end in (found.max(), found.min())] if found.size else []
+    slopes = lm.log_slopes(values, "record", data.step, window_of(data, low, high)).values
+    slopes = slopes[np.isfinite(slopes)]
+    ends = [draw.signed(end) for end in (slopes.max(), slopes.min())] if slopes.size else []
     return " to ".join(dict.fromkeys(ends))

@@ -26,6 +26,14 @@ SWEPT = {
 }
 """By sweep of p17-escape: over what it is drawn, what that and the sweep are called, the power and law of the paper."""
 PLACES = "size of the problem, $K=1$"
+POWERS: dict[str, tuple[str, float, float]] = {
+    "mass": ("$1/K-p$", 2.0, 1.0),
+    "score_error": (r"$\|S-S^*\|$", 2.5, 1.5),
+    "value_error": (r"$\|W_V-V^*\|$", 2.0, 1.0),
+    "excess": (r"$\mathcal{L}-\mathcal{L}_{opt}$", 4.0, 2.0),
+    "passage": (r"$T_\epsilon$", 6.0, 4.0),
+}
+"""Late quantities with the printed and the corrected power of D."""
 
 
 def escape(data: xr.Dataset) -> Figure:
@@ -199,16 +207,6 @@ def _rates(ax: Axes, data: xr.Dataset, law: Law) -> None:
             _runs(ax, cells, values, f"control: frozen {words}", color, style)
     loglog(ax)
     draw.finish(ax, f"rate of {law.title}", law.symbol, IN_TIME, legend=1)
-
-
-POWERS: dict[str, tuple[str, float, float]] = {
-    "mass": ("$1/K-p$", 2.0, 1.0),
-    "score_error": (r"$\|S-S^*\|$", 2.5, 1.5),
-    "value_error": (r"$\|W_V-V^*\|$", 2.0, 1.0),
-    "excess": (r"$\mathcal{L}-\mathcal{L}_{opt}$", 4.0, 2.0),
-    "passage": (r"$T_\epsilon$", 6.0, 4.0),
-}
-"""Late quantities with the printed and the corrected power of D."""
 
 
 def dimension(data: xr.Dataset) -> Figure:

@@ -14,6 +14,8 @@ from lemmata.theories.teacher_student.figures import EXCESS, IN_TIME, clock, exp
 PARTS = {"values_x": "$W_V^x$", "values_p": "$W_V^p$"} | {part: f"$W^{{{part}}}$" for part in ("pp", "xx", "xp", "px")}
 SHOWN = ("identity", "ReLU", "ReLU, K = D", "ReLU, standard")
 """The runs whose blocks are drawn: leaky looks like ReLU, and the factored student has no other block."""
+MAPPED = ("CNN ReLU", "GCN ReLU", "STS", "GSLP")
+"""The teachers whose scores are drawn; with leaky ReLU they look the same."""
 
 
 def blocks(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
@@ -45,10 +47,6 @@ def blocks(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
     return figure
 
 
-MAPPED = ("CNN ReLU", "GCN ReLU", "STS", "GSLP")
-"""The teachers whose scores are drawn; with leaky ReLU they look the same."""
-
-
 def curves(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
     """All teachers together: excess loss, out-of-distribution loss, cosine, and the learned scores beside S*."""
     figure, (excess, ratio, shifted, cosine, score, maps) = draw.panels(6, rows=2, width=4.6, height=4.5)
@@ -77,8 +75,8 @@ def curves(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
     top = 1.5 * float(sgd.ood_clean.where(late).max())
     draw.predicted(shifted, top * x**-0.5, "paper: slope −1/2", x, color=draw.RED)
     draw.corrected(shifted, top / x, "derived: slope −1", x)
-    found = exponents(sgd.ood_clean, sgd, 1.0, np.inf)
-    title = f"exponential inputs: slopes {found} from $T^*$ on" if found else "exponential inputs"
+    slopes = exponents(sgd.ood_clean, sgd, 1.0, np.inf)
+    title = f"exponential inputs: slopes {slopes} from $T^*$ on" if slopes else "exponential inputs"
     draw.finish(shifted, title, r"clean excess loss $\frac{1}{2}\Delta^2$", IN_TIME)
     draw.paths(cosine, sgd, sgd.cosine.where((sgd.cosine > 0) & (sgd.cosine < 1)), "variant", clock=clock(sgd))
     cosine.set_yscale("logit")

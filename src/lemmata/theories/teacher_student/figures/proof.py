@@ -16,11 +16,19 @@ from lemmata.theories.teacher_student.dynamics.reduced import at_score, quasi_sc
 from lemmata.theories.teacher_student.figures import EXCESS, loglog, named, plain_task
 from lemmata.theories.teacher_student.measures import excess_law
 from lemmata.theories.teacher_student.setting import SEPARATED
+from lemmata.theories.teacher_student.studies.proof import CHECKS
 
 TEACHERS = {"cnn": "CNN", "regular": "regular graph", "sts": "token selection", "supports": "random supports"}
 """Teachers with equal ‖V*‖²."""
 RECURSION, OTHER = "recursion", "equal_sum"
 POINTS: dict[str, Any] = {"linestyle": "none", "markersize": 5, "markerfacecolor": "none"}
+REFERENCE = ("R2", "R1", "R3")
+"""The reference runs, the one with the best separated phases first."""
+TWIN, TWIN_OF = "twin", "R1"
+PHASES = {"phase 1:\nvalues fit": draw.BLUE, "phase 2:\nscores escape": draw.ORANGE, "phase 3:\npower law": draw.GREEN}
+STATES = {"not looked at": "#e0e0e0", "holds at every step": "#bfdcee", "violated, first at step t": "#f2a477"}
+BROKEN = {"unstable": "large $\\eta$", "frozen": "fixed $S$"}
+"""What is broken in a run whose χ does not say it."""
 
 
 def pattern(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
@@ -44,9 +52,7 @@ def pattern(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
         draw.finish(ax, title, symbol, "training step $t$")
     kept = [variant for variant in draw.labels_of(data, "variant") if variant not in (RECURSION, OTHER)]
     worst = np.maximum(data.worst_values, data.worst_scores).clip(1e-17).sel(variant=kept)
-    draw.groups(
-        off, worst, "variant", label="every run", words=TEACHERS, sideways=True, middle="median", markersize=3.5
-    )
+    draw.groups(off, worst, "variant", label="all runs", words=TEACHERS, sideways=True, middle="median", markersize=3.5)
     draw.claimed(off, claims["p1-pattern"], words="paper: teachers keep it; claimed", across=True)
     off.invert_yaxis()
     draw.log_x(off)
@@ -81,44 +87,6 @@ def temperature(data: xr.Dataset) -> Figure:
         title = r"softmax of logits / (τ$\sqrt{D}$)" if ax is plain else "in its own time: phase 2 collapses"
         draw.finish(ax, title, "score $p$ on the supports", words)
     return figure
-
-
-REFERENCE = ("R2", "R1", "R3")
-"""The reference runs, the one with the best separated phases first."""
-TWIN, TWIN_OF = "twin", "R1"
-PHASES = {"phase 1:\nvalues fit": draw.BLUE, "phase 2:\nscores escape": draw.ORANGE, "phase 3:\npower law": draw.GREEN}
-STATES = {"not looked at": "#e0e0e0", "holds at every step": "#bfdcee", "violated, first at step t": "#f2a477"}
-BROKEN = {"unstable": "large $\\eta$", "frozen": "fixed $S$"}
-"""What is broken in a run whose χ does not say it."""
-CHECKS = {
-    "score_range": "C.2: $1/D\\leq p\\leq1/K$",
-    "score_rise": "C.2: $p$ rises",
-    "logit_sign": "C.2: $C_2,C_3\\geq0$",
-    "logit_rise": "C.2: $C_2,C_3$ never fall",
-    "value_sign": "C.2: $C_1\\geq0$",
-    "value_bound": "C.4: $C_1\\leq\\sqrt{(D+1)/K}$",
-    "deviation": "C.5: $C_1-C_1^*$ from above",
-    "early": "C.5: $C_1\\leq C_1^*$ at small $p$",
-    "increment": "C.7: logits grow by the formula",
-    "quotient_high": "(C.33): logits grow at most",
-    "quotient_low": "(C.33): logits grow at least",
-    "increment_upper": "C.9: $p$ grows at most",
-    "increment_lower": "C.9: $p$ grows at least",
-    "increment_exact": "C.9: $p$ follows the gap exactly",
-    "logit_step": "C.9: a step of the logits",
-    "value_drop": "C.11: $C_1^*$ falls at most",
-    "width_drop": "C.12: its unit $h$ falls at most",
-    "value_path": "C.13: $C_1$ in phase 1, to 1 %",
-    "plateau": "C.13: $p$ stays near $1/D$",
-    "value_lower": "C.15: $C_1$ near $C_1^*$ from $t_1$ on",
-    "value_rise": "C.16: $C_1^*$ rises at most",
-    "product": "(C.35): $pC_1$ near $1/K$",
-    "upper": "3.1: excess, upper bound",
-    "upper_equal": "3.1: equal for the identity",
-    "lower": "3.1: excess, lower bound",
-    "slow": "6.1: $p$ on the slow manifold, to 2 %",
-}
-"""The checks with a limit, by lemma; "at most" and "at least": by the bound of the proof."""
 
 
 def along_run(data: xr.Dataset) -> Figure:
@@ -236,7 +204,8 @@ def _checks(ax: Axes, data: xr.Dataset) -> None:
     if not runs:
         ax.set_axis_off()
         return
-    cells = data[["counted", "violated_step"]].sel(variant=runs, check=list(CHECKS))
+    shown = {name: words for name, (_, words) in CHECKS.items() if words}
+    cells = data[["counted", "violated_step"]].sel(variant=runs, check=list(shown))
     # the upper bound of T3a is an equality for the identity alone
     cells = cells.where((cells.check != "upper_equal") | (cells.activation == "identity"))
     first = cells.violated_step.min("activation").transpose("check", "variant")
@@ -249,7 +218,7 @@ def _checks(ax: Axes, data: xr.Dataset) -> None:
     separation = data.separation.sel(variant=runs).isel(activation=0).values
     words = [BROKEN.get(name, f"{chi:.1g}") for name, chi in zip(runs, separation, strict=True)]
     ax.set_xticks(range(len(runs)), [f"{name}\n{what}" for name, what in zip(runs, words, strict=True)], fontsize=8)
-    ax.set_yticks(range(len(CHECKS)), list(CHECKS.values()), fontsize=8)
+    ax.set_yticks(range(len(shown)), list(shown.values()), fontsize=8)
     patches = [Patch(color=color, label=words) for words, color in STATES.items()]
     ax.legend(handles=patches, loc="upper center", bbox_to_anchor=(0.3, -0.08), ncols=2, fontsize=8, frameon=False)
     title = f"the proof at every step, all $\\kappa$\n(its conditions are met for $\\chi\\leq${SEPARATED:g})"

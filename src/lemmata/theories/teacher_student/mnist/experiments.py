@@ -46,7 +46,7 @@ EXPERIMENTS = (
         "exp-e4-start",
         reference="Figure 4(b), other starts",
         question="In which share of runs does a student whose values start at random find the teacher's direction?",
-        plot=LEARNED,
+        table=figures.basins,
         setting={"steps": 8000, "records": 30},
         axes={"initial_scale": [0.01, 0.0001]},
         seeds=12,

@@ -54,6 +54,17 @@ def mnist(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
     return figure
 
 
+def basins(data: xr.Dataset) -> lm.Table:
+    """In which share of the seeds values that start at random find the teacher's direction, with Wilson's interval."""
+    rows = []
+    for scale in data.initial_scale.values:
+        ends = data.in_basin.sel(initial_scale=scale).dropna("seed").values
+        share = lm.share_interval(float(ends.sum()), ends.size)
+        rows.append([f"{scale:g}", float(ends.size), share.value, share.low, share.high])
+    heads = ("standard deviation of W_V at the start", "seeds", "share in the right basin", "95 %, from", "to")
+    return lm.Table("Runs whose cosine of values and kernels ends above 0.9", heads, rows)
+
+
 def _energies(ax: Axes, run: xr.Dataset) -> None:
     """Relative mass of every patch at the end against its energy."""
     mass, edge = lm.at_end(run.relative_mass), boundary()

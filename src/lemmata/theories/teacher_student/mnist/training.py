@@ -20,6 +20,9 @@ from lemmata.theories.teacher_student.mnist.setting import EXTRA, FEATURES, GROU
 from lemmata.theories.teacher_student.network import Weights, activate, batch_gradient, position_scores
 
 CLASSES = 10
+EVALUATED, SHARP = 1000, 0.9
+"""The loss is that of the first so many training images; the cosine that the student must pass."""
+R = ("record",)
 
 
 class Teacher(NamedTuple):
@@ -55,10 +58,6 @@ def initialise(problem: MnistSetting, key: jax.Array) -> tuple[Teacher, Array, W
     positions, values = jax.random.split(student_key)
     first = problem.initial_scale * jax.random.normal(values, (kernels, FEATURES))
     return Teacher(*drawn), orthonormal(positions, TOKENS, TOKENS), Weights(first, jnp.zeros((TOKENS, TOKENS)))
-
-
-EVALUATED, SHARP = 1000, 0.9
-"""The loss is that of the first so many training images; the cosine that the student must pass."""
 
 
 @lm.piece("teacher_batch")
@@ -173,9 +172,6 @@ def in_basin(problem: MnistSetting, cosine: Float[Array, " record"]) -> Array:
     """1 if the last cosine is above 0.9."""
     last = jnp.max(jnp.where(jnp.isnan(cosine), -1, jnp.arange(cosine.shape[0])))
     return (cosine[last] > SHARP) * 1.0
-
-
-R = ("record",)
 
 
 @lm.simulation(

@@ -22,17 +22,43 @@ from lemmata.theories.teacher_student.training import EVENTS, SCALARS, Prepared,
 
 SLACK, STARTED = 1e-12, 1e-6
 """How far an inequality may be missed (relative, 6.2); rows that divide by Dp - 1 look at steps where it is larger."""
-ALLOWED = {
-    "score_range": SLACK, "score_rise": -1e-300, "logit_sign": SLACK, "logit_rise": SLACK, "value_sign": SLACK,
-    "value_bound": SLACK, "deviation": 0.8 + SLACK, "early": SLACK, "increment": 1e-9,
-    "quotient_high": 9 * (4 * math.pi + 1) / 10, "quotient_low": -19 / 200, "increment_upper": SLACK,
-    "increment_lower": SLACK, "increment_exact": SLACK, "logit_step": SLACK, "value_drop": SLACK, "width_drop": SLACK,
-    "value_path": 0.01, "plateau": SLACK, "scale_high": math.inf, "scale_low": math.inf, "value_lower": SLACK,
-    "value_rise": SLACK, "product": SLACK, "upper": 1e-9, "upper_equal": 1e-9, "lower": 1e-9, "slow": 0.02,
-    "largest_value": math.inf,
-}  # fmt: skip
-"""The checks, and the largest number that each allows."""
+CHECKS = {
+    "score_range": (SLACK, "C.2: $1/D\\leq p\\leq1/K$"),
+    "score_rise": (-1e-300, "C.2: $p$ rises"),
+    "logit_sign": (SLACK, "C.2: $C_2,C_3\\geq0$"),
+    "logit_rise": (SLACK, "C.2: $C_2,C_3$ never fall"),
+    "value_sign": (SLACK, "C.2: $C_1\\geq0$"),
+    "value_bound": (SLACK, "C.4: $C_1\\leq\\sqrt{(D+1)/K}$"),
+    "deviation": (0.8 + SLACK, "C.5: $C_1-C_1^*$ from above"),
+    "early": (SLACK, "C.5: $C_1\\leq C_1^*$ at small $p$"),
+    "increment": (1e-9, "C.7: logits grow by the formula"),
+    "quotient_high": (9 * (4 * math.pi + 1) / 10, "(C.33): logits grow at most"),
+    "quotient_low": (-19 / 200, "(C.33): logits grow at least"),
+    "increment_upper": (SLACK, "C.9: $p$ grows at most"),
+    "increment_lower": (SLACK, "C.9: $p$ grows at least"),
+    "increment_exact": (SLACK, "C.9: $p$ follows the gap exactly"),
+    "logit_step": (SLACK, "C.9: a step of the logits"),
+    "value_drop": (SLACK, "C.11: $C_1^*$ falls at most"),
+    "width_drop": (SLACK, "C.12: its unit $h$ falls at most"),
+    "value_path": (0.01, "C.13: $C_1$ in phase 1, to 1 %"),
+    "plateau": (SLACK, "C.13: $p$ stays near $1/D$"),
+    "scale_high": (math.inf, ""),
+    "scale_low": (math.inf, ""),
+    "value_lower": (SLACK, "C.15: $C_1$ near $C_1^*$ from $t_1$ on"),
+    "value_rise": (SLACK, "C.16: $C_1^*$ rises at most"),
+    "product": (SLACK, "(C.35): $pC_1$ near $1/K$"),
+    "upper": (1e-9, "3.1: excess, upper bound"),
+    "upper_equal": (1e-9, "3.1: equal for the identity"),
+    "lower": (1e-9, "3.1: excess, lower bound"),
+    "slow": (0.02, "6.1: $p$ on the slow manifold, to 2 %"),
+    "largest_value": (math.inf, ""),
+}
+"""Of every check the largest number that it allows, and in words what it is, by lemma (none: it has no limit)."""
+ALLOWED = {name: most for name, (most, _) in CHECKS.items()}
 FORMS = ("claimed", "broken")
+FAR = 1e300
+"""Stands for infinity in what is kept: a training state must be finite."""
+C = ("check", "form")
 
 
 class Check(NamedTuple):
@@ -68,19 +94,23 @@ def checks_of(
     h, next_h = reduced.deviation_unit(task, at), reduced.deviation_unit(task, after)
     alpha = reduced.deviation(task, now.value, at)
     started, fit, escaped = over_uniform > STARTED, t >= fitted_step, t >= escape_step
-    always = t >= 0
+    always, moved = t >= 0, t >= 1  # C_1 = 0 at the start, so that the first step moves nothing but C_1
     checks: dict[str, Check] = {}
 
     def same(name: str, applies: Any, number: Any) -> None:
         checks[name] = Check(applies, number, number)
 
+    def beyond(number: Any, bound: Any) -> Any:
+        """How far a number is above its bound, relative to that."""
+        return (number - bound) / jnp.abs(bound)
+
     # P3, P5
     same("score_range", always, jnp.maximum(1 - D * p, -delta))
-    same("score_rise", t >= 1, -rise / p)
-    same("logit_sign", always, jnp.maximum(-then.support, -then.rest))
+    same("score_rise", moved, -rise / p)
+    same("logit_sign", moved, jnp.maximum(-then.support, -then.rest))
     logits = zip(now[1:], then[1:], strict=True)
-    same("logit_rise", always, jnp.maximum(*((old - new) / jnp.maximum(jnp.abs(new), 1e-300) for old, new in logits)))
-    same("value_sign", always, -now.value)
+    same("logit_rise", moved, jnp.maximum(*((old - new) / jnp.maximum(jnp.abs(new), 1e-300) for old, new in logits)))
+    same("value_sign", moved, -now.value)
     same("value_bound", always, now.value / jnp.sqrt((D + 1) / K) - 1)
     # P6: the control doubles the recorded C_1
     checks["deviation"] = Check(started, alpha, reduced.deviation(task, 2 * now.value, at))
@@ -94,21 +124,21 @@ def checks_of(
     checks["quotient_high"] = Check(fit, quotient, quotient * M / row_norms)
     checks["quotient_low"] = Check(fit, -quotient, -quotient * M / row_norms)
     # P9, P9b
-    small = x <= D**-2.0
-    share = rise / p
-    checks["increment_upper"] = Check(small, share - D**2 / (D**2 - 1) * delta * x, share - delta * x / 2)
-    same("increment_lower", small, delta * x / 2 - share)
+    small, share = (x <= D**-2.0) & (x != 0), rise / p
+    upper, half = D**2 / (D**2 - 1) * delta * x, delta * x / 2
+    checks["increment_upper"] = Check(small, beyond(share, upper), beyond(share, half))
+    same("increment_lower", small, beyond(-share, -half))
     exact, undivided = (jnp.abs(rise + delta * after.score * jnp.expm1(-gap)) / p for gap in (x, grown))
     checks["increment_exact"] = Check(always, exact, undivided)
     most = eta * M * D / (K**2 * (D - K)) * jnp.sqrt((D + 1) / (D * K))
     checks["logit_step"] = Check(now.value <= jnp.sqrt((D + 1) / K), grown / most - 1, grown / (0.01 * most) - 1)
     # P11, P12, P16: the control leaves the correction out
-    drop = 1 - next_scale / scale
-    checks["value_drop"] = Check(always, drop - 3 * D * K * p * rise / Q, drop)
-    lost = 1 - next_h / h
+    drop, lost, rising = 1 - next_scale / scale, 1 - next_h / h, rise != 0
+    checks["value_drop"] = Check(rising, beyond(drop, 3 * D * K * p * rise / Q), drop)
     allowed = A / (A + B) * 2 * D * K * p * rise / (K * p * over_uniform) ** 2 / h
-    checks["width_drop"] = Check(started & (rise <= 1 / D), lost - allowed, lost)
-    checks["value_rise"] = Check(always, -drop - 1.5 * (D - K + K * scale) / (Q - K * rise) * rise / scale, -drop)
+    checks["width_drop"] = Check(started & (rise <= 1 / D) & rising, beyond(lost, allowed), lost)
+    allowed = 1.5 * (D - K + K * scale) / (Q - K * rise) * rise / scale
+    checks["value_rise"] = Check(rising, beyond(-drop, allowed), -drop)
     # P13 to P15
     decay = jnp.exp(t * jnp.log1p(-eta * mean_square_slope(task.slope)))
     path = reduced.start_scale(task) * (1 - decay)
@@ -134,10 +164,6 @@ def checks_of(
     checks["slow"] = Check(fit & (p >= 1.1 / D), jnp.abs(rise / slow - 1), jnp.abs(rise * delta**3 / slow - 1))
     same("largest_value", always, now.value)
     return checks
-
-
-FAR = 1e300
-"""Stands for infinity in what is kept: a training state must be finite."""
 
 
 def extended(extremes: Extremes, t: Any, checks: dict[str, Check]) -> Extremes:
@@ -185,9 +211,6 @@ def examine(problem: Setting, prepared: Prepared) -> dict[str, Array]:
         "violated_step": jnp.where(extremes.violated_step < FAR, extremes.violated_step, jnp.inf),
         "counted": extremes.counted,
     }
-
-
-C = ("check", "form")
 
 
 @lm.simulation(

@@ -19,8 +19,17 @@ from lemmata.theories.teacher_student.data import draw_inputs
 from lemmata.theories.teacher_student.dynamics import reduced
 from lemmata.theories.teacher_student.dynamics.reduced import Pattern, Scalars, Task, task_of
 from lemmata.theories.teacher_student.network import activate, half_mean_square
-from lemmata.theories.teacher_student.training import EVENTS, Prepared, prepare
+from lemmata.theories.teacher_student.training import EVENTS, SCALARS, Prepared, prepare
 from lemmata.theories.teacher_student.transfer.setting import RESPONSES, TransferSetting
+
+LATE = (1e2, 1e4)
+"""The window of the late laws, in units of T*."""
+MIDDLE, PROMISED = 1e3, 2e3
+"""Where the noise of a batch is measured, and the T_ε for which ε is chosen, in units of T*."""
+EARLY_RECORDS, LATE_RECORDS = 30, 20
+RECORD_ROOM = EARLY_RECORDS + LATE_RECORDS + 7
+"""For both windows, the start, t_1, T*, and four multiples of it."""
+R = ("record",)
 
 
 class Frozen(NamedTuple):
@@ -72,15 +81,6 @@ def responses(
         "exact": lambda: frozen.target + problem.budget * difference / distance,
     }
     return jax.lax.switch(problem.response_number, [given[name] for name in RESPONSES])
-
-
-LATE = (1e2, 1e4)
-"""The window of the late laws, in units of T*."""
-MIDDLE, PROMISED = 1e3, 2e3
-"""Where the noise of a batch is measured, and the T_ε for which ε is chosen, in units of T*."""
-EARLY_RECORDS, LATE_RECORDS = 30, 20
-RECORD_ROOM = EARLY_RECORDS + LATE_RECORDS + 7
-"""For both windows, the start, t_1, T*, and four multiples of it."""
 
 
 def prepare_student(setting: TransferSetting, seed: int) -> Prepared:
@@ -195,14 +195,9 @@ def formula(problem: TransferSetting, prepared: Prepared, at: Pattern) -> Float[
     return jnp.stack([task.tokens / 2 * (spread * squares + shifted), task.tokens / 2 * spread * squares], axis=-1)
 
 
-R = ("record",)
-
-
 @lm.simulation(
     lm.Variable("step", R, "t", "training step"),
-    lm.Variable("value", R, "C_1", "multiple of V*"),
-    lm.Variable("score", R, "p", "score on the supports"),
-    lm.Variable("mass", R, "δ", "mass of a column off its support"),
+    *(variable for variable in SCALARS if variable.name in ("value", "score", "mass")),
     lm.Variable("ood_excess", R, "", "excess loss on the frozen data"),
     lm.Variable("half_gap", R, "½Δ²", "half the mean squared distance of student and teacher"),
     lm.Variable("half_gap_error", R, "", "standard error of ½Δ² over the inputs"),
@@ -213,6 +208,7 @@ R = ("record",)
     lm.Variable("promise", R, "ε", "the ε whose T_ε is 2·10³T*, at the second moments of this record"),
     lm.Variable("formula", ("record", "terms"), "½Δ²", "its formula for κ = 1, with and without the term of the mean"),
     lm.Variable("noise_ratio", (), "", "spread of a noisy batch's excess at 10³T* over σ_ξ Δ_N/√N"),
+    lm.Variable("pairs", (), "N", "pairs of that batch"),
     *EVENTS,
     labels={"terms": ("all", "without_mean")},
     prepare=prepare_student,
@@ -222,4 +218,5 @@ def simulate(problem: TransferSetting, key: jax.Array, prepared: Prepared) -> di
     """The losses of the exact student on one law and response."""
     frozen = draw_frozen(problem, key, prepared)
     losses = measure(problem, prepared, frozen)
-    return losses | {"noise_ratio": measure_noise(problem, key, prepared, frozen)} | prepared.events
+    noise = {"noise_ratio": measure_noise(problem, key, prepared, frozen), "pairs": jnp.asarray(float(problem.batch))}
+    return losses | noise | prepared.events

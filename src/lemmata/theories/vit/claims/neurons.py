@@ -70,10 +70,10 @@ def _values(runs: xr.Dataset, own: bool) -> xr.DataArray:
 
 
 @lm.evidence("dynamics")
-def stated_value(data: xr.Dataset, sign: float = 1.0) -> xr.DataArray:
-    """The smallest V^(2) of lucky_minus over the steps with loss in both classes."""
-    runs = _runs(data)
-    return (sign * _while_loss(runs, _values(runs, own=True)).sel(side="minus", drop=True)).min("record")
+def stated_value(data: xr.Dataset, own: bool = True, records: slice = slice(None)) -> xr.DataArray:
+    """The smallest V^(2) of lucky_minus, or (not `own`) of lucky_plus, over the steps with loss in both classes."""
+    runs = _runs(data).isel(record=records)
+    return _while_loss(runs, _values(runs, own)).sel(side="minus", drop=True).min("record")
 
 
 @lm.evidence("dynamics")
@@ -207,7 +207,12 @@ CLAIMS = (
     .states("""As stated: the coefficient V^(2) of the lucky_minus neurons is positive at every step at which a quarter
         of each class has loss.""")
     .in_symbols(r"\mathrm{mean}_{i\in\mathcal{U}}V_i^{(2)}(t) > 0")
-    .judged(stated_value(), POSITIVE, lm.Control("sign of V reversed", sign=-1.0), expected=lm.FAILS),
+    .judged(
+        stated_value(),
+        POSITIVE,
+        lm.Control("V^(2) of the lucky_plus neurons at t = 0", own=False, records=slice(1)),
+        expected=lm.FAILS,
+    ),
     trained("v14-value-own-corrected", "Claim 3 (A.36)-(A.39), corrected", "ordering", corrects="v14-value-own")
     .states("""Corrected: own-pattern coefficients are negative, V^(1) on lucky_plus and V^(2) on lucky_minus, at every
         step at which a quarter of each class has loss.""")

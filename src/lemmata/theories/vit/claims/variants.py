@@ -64,19 +64,19 @@ def alignment(data: xr.Dataset, untrained: bool = False) -> xr.DataArray:
 claim = partial(lm.Claim, gate=converged(attention="trained"))
 
 
-def _risk_claim(name: str, experiment: str, reference: str, words: str) -> lm.Claim:
+def _risk_claim(name: str, experiment: str, reference: str, where: str) -> lm.Claim:
     return (
         claim(name, reference, "bound")
-        .states(f"{words}, SGD still reaches zero risk: test hinge below 0.001 at T_0.")
+        .states(f"{where}, SGD still reaches zero risk: test hinge below 0.001 at T_0.")
         .in_symbols(r"\ell_{\text{test}}(T_0) < 10^{-3}")
         .judged(risk.of(experiment)(), lm.at_most(SMALL_LOSS, by="every", strict=True), UNTRAINED)
     )
 
 
-def _rise_claim(name: str, experiment: str, reference: str, words: str) -> lm.Claim:
+def _rise_claim(name: str, experiment: str, reference: str, where: str) -> lm.Claim:
     return (
         claim(name, reference, "ordering")
-        .states(f"""{words}, attention still concentrates: that of relevant queries on relevant tokens rises by at least
+        .states(f"""{where}, attention still concentrates: that of relevant queries on relevant tokens rises by at least
             0.03 up to T_0.""")
         .in_symbols(r"\mathrm{conc}_l(T_0)-\mathrm{conc}_l(0) \ge 0.03 \quad (l\in\mathcal{S}_*)")
         .judged(rise.of(experiment)(), lm.at_least(0.03, by="every"), FROZEN)

@@ -71,11 +71,11 @@ def losses(data: xr.Dataset) -> Figure:
 def initial_bounds(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
     """By how much the attention of relevant queries exceeds its lower bounds, and how often it does not."""
     figure, (left, right) = draw.panels(2, width=6.6, height=4.4)
-    words = {variant: re.sub("[ -]", "\n", variant) for variant in draw.labels_of(data, "variant")}
+    names = {variant: re.sub("[ -]", "\n", variant) for variant in draw.labels_of(data, "variant")}
     shown = data.assign_coords(bound=[ATTENTION_BOUNDS[bound][0] for bound in draw.labels_of(data, "bound")])
     for ax, name in ((left, "attention_excess"), (right, "attention_broken")):
         colors = dict(ATTENTION_BOUNDS.values())
-        draw.groups(ax, shown[name], "variant", "bound", color=colors, words=words, markersize=3.5)
+        draw.groups(ax, shown[name], "variant", "bound", color=colors, words=names, markersize=3.5)
     x = r"directions of the errors of keys and queries, and $\delta$"
     draw.claimed(left, claims["v24-attention-pn"], words="respected")
     title = "attention of relevant queries on relevant tokens, $t=0$"
@@ -115,7 +115,7 @@ def _growth(ax: Axes, data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> None:
     """Queries, keys and values of the discriminative patterns along their own features, the slower of the two."""
     symbols = {"query": r"W_Q\mu_k,q_k", "key": r"W_K\mu_k,q_k", "value": r"W_V\mu_k,p_k"}
     own = {rf"$\langle {symbol}\rangle$": own_coordinates(data[f"{name}_features"]) for name, symbol in symbols.items()}
-    growth = lm.stack({words: (values / values.isel(record=0)).min("side") for words, values in own.items()}, "map")
+    growth = lm.stack({label: (values / values.isel(record=0)).min("side") for label, values in own.items()}, "map")
     draw.paths(ax, data, growth, "map")
     draw.predicted(ax, 1.0, "paper: grow (frozen: 1)")
     draw.claimed(ax, claims["v14-value-growth"], "discriminative", words="claimed of the values at $T_0$")
@@ -173,18 +173,18 @@ def lucky_sets(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
     figure, (left, right) = draw.panels(2, width=6.2, height=4.4)
     data = data.assign_coords(defect=[DEFECTS[defect] for defect in draw.labels_of(data, "defect")])
     neurons = float(data.neurons.max())
-    shares = lm.stack({words: data[name] for name, words in SHARES.items()}, "share")
+    shares = lm.stack({label: data[name] for name, label in SHARES.items()}, "share")
     draw.groups(left, shares, "share", "defect")
-    words = ("exact: $1/2$, $1/4$ (band: 4 standard deviations)", None)
+    label = ("exact: $1/2$, $1/4$ (band: 4 standard deviations)", None)
     for place, share in enumerate((0.5, 0.25)):
-        draw.predicted(left, share, words[place], at=place)
+        draw.predicted(left, share, label[place], at=place)
         spread = 4 * np.sqrt(share * (1 - share) / neurons)
         left.fill_between([place - 0.42, place + 0.42], share - spread, share + spread, color=draw.GREY, alpha=0.2)
     draw.claimed(left, claims["v10-lucky-all"], words=r"paper: $\Omega(m)$ are lucky; claimed of the mean", at=3)
     draw.from_zero(left)
     title = "lucky neurons at $t=0$ (Lemma A.5.1), both classes"
     draw.finish(left, title, f"share of the $m={neurons:g}$ neurons", legend=1)
-    responses = lm.stack({words: data[name] for name, words in NOISE_BOUNDS.items()}, "bound")
+    responses = lm.stack({label: data[name] for name, label in NOISE_BOUNDS.items()}, "bound")
     draw.groups(right, responses, "bound", "defect")
     draw.claimed(right, claims["v9-noise-bound"], words="claimed")
     draw.from_zero(right)

@@ -52,8 +52,8 @@ def sample_map(data: xr.Dataset, power: int, who: str) -> Figure:
     inside = np.asarray([not threshold.censored for threshold in thresholds.values()])
     counts = np.asarray([threshold.estimate.value for threshold in thresholds.values()])
     if inside.any():
-        words = rf"paper: $N \propto \alpha_*^{{-{power}}}$"
-        draw.law(right, alpha**-power, np.where(inside, counts, np.nan), alpha**-power, words)
+        label = rf"paper: $N \propto \alpha_*^{{-{power}}}$"
+        draw.law(right, alpha**-power, np.where(inside, counts, np.nan), alpha**-power, label)
     _fits(right, alpha[inside], (alpha - confusion)[inside], counts[inside], power)
     right.set_yscale("log", base=2)
     draw.finish(right, HALF, "$N_{50}$ with 95 % interval", x, legend=1)
@@ -89,9 +89,9 @@ def _fits(ax: Axes, alpha: np.ndarray, lead: np.ndarray, counts: np.ndarray, pow
         (rf"(\alpha_*-\alpha_\#)^{{{lead_power:.1f}}}", lead**lead_power, margin),
     )
     order = np.argsort(x)
-    for i, (words, shape, law) in enumerate(shapes, 1):
+    for i, (formula, shape, law) in enumerate(shapes, 1):
         how = {"color": draw.look(i).color, "linestyle": draw.look(i).linestyle, "linewidth": 1.2}
-        label = rf"fit: $N \propto {words}$, $R^2$ = {law.r_squared:.2f}"
+        label = rf"fit: $N \propto {formula}$, $R^2$ = {law.r_squared:.2f}"
         ax.plot(x[order], law.prefactor * shape[order], label=label, **how)
 
 
@@ -131,8 +131,8 @@ def initial_error(data: xr.Dataset, error: str) -> Figure:
         draw.never(last, sizes[np.isposinf(middle)], kind.color, "beyond the grid")
         if error == "value_error" and inside[0]:
             grid = np.linspace(0, sizes.max(), 50)
-            words = r"paper: $N \propto (1-\sigma)^{-2}$ from $\sigma=0$" if i == 0 else None
-            draw.predicted(last, middle[0] * (1 - grid) ** -2.0, words, grid, color=kind.color)
+            said = r"paper: $N \propto (1-\sigma)^{-2}$ from $\sigma=0$" if i == 0 else None
+            draw.predicted(last, middle[0] * (1 - grid) ** -2.0, said, grid, color=kind.color)
     draw.log_y(last)
     draw.finish(last, title, "$N_{50}$", x, legend=1)
     return figure
@@ -142,9 +142,9 @@ def token_noise(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
     """Test hinge against the token noise, with the levels claimed at its ends."""
     figure, (ax,) = draw.panels(1, width=6.4)
     draw.curves(ax, data.test_hinge, "token_noise", label="median over seeds, and every seed", middle="median")
-    for part, place in (("least", 0), ("most", -1)):
-        words = f"claimed of the median at $c_0$ = {data.token_noise.values[place]:g}"
-        draw.claimed(ax, claims["v6-token-noise"], part, words=words)
+    for end, place in (("least", 0), ("most", -1)):
+        label = f"claimed of the median at $c_0$ = {data.token_noise.values[place]:g}"
+        draw.claimed(ax, claims["v6-token-noise"], end, words=label)
     draw.loss_scale(ax, 1e-4, top=0.2)
     draw.finish(ax, "paper: token noise raises the risk", "test hinge loss at $N=64$", "token noise $c_0$", legend=1)
     return figure

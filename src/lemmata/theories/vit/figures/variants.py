@@ -1,20 +1,14 @@
-"""General data, other networks and other initialisations."""
+"""Four classes, and other initialisations."""
 
 from collections.abc import Mapping
 
 import xarray as xr
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 import lemmata as lm
 from lemmata import figures as draw
-from lemmata.theories.vit.figures import ATTENTION_COLORS, SUCCESS, UP_TO
+from lemmata.theories.vit.figures import SUCCESS, UP_TO
 from lemmata.theories.vit.training import SMALL_LOSS
-
-PAIRS = {
-    "same set": "of one set\n" r"$\mu_{1,1},\mu_{1,2}$",
-    "different sets": "control: of two sets\n" r"$\mu_{1,1},\mu_{2,1}$",
-}
 
 
 def multiclass(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
@@ -34,47 +28,6 @@ def multiclass(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
     draw.loss_scale(right, 1e-4)
     draw.finish(right, f"loss with {len(classes)} classes", "hinge loss", UP_TO)
     return figure
-
-
-def pattern_sets(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
-    """Concentration along training, risk, and the directions in which queries of two members move."""
-    figure, (left, middle, right) = draw.panels(3, width=4.7, height=4.0)
-    _rise(left, data, claims["v20-patterns-concentration"])
-    _risk(middle, data)
-    draw.groups(right, data.member_cosine, "pair", "attention", "attention {}", ATTENTION_COLORS, words=PAIRS)
-    draw.claimed(right, claims["v20-patterns-direction"], words="paper: same direction; claimed", at=0)
-    title = "directions in which queries move (frozen: none, 0)"
-    draw.finish(right, title, r"cosine of $\Delta W_Q\,\mu$ of two members", legend=1)
-    return figure
-
-
-def skip(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
-    """Training loss, concentration and risk with a skip connection."""
-    figure, (left, middle, right) = draw.panels(3, width=4.7, height=4.0)
-    draw.paths(left, data, "train_loss", "attention", "attention {}", ATTENTION_COLORS)
-    draw.predicted(left, 0, "paper: 0 after $T$ steps")
-    draw.finish(left, "training loss with a skip connection", "training hinge loss", UP_TO, legend=1)
-    _rise(middle, data, claims["v22-skip-concentration"])
-    _risk(right, data)
-    return figure
-
-
-def _rise(ax: Axes, data: xr.Dataset, claim: lm.Claim) -> None:
-    """Attention of relevant queries on relevant tokens along training less that at its start."""
-    values = data.concentration.sel(query="relevant")
-    draw.paths(ax, data, values - values.isel(record=0), "attention", "attention {}", ATTENTION_COLORS)
-    draw.claimed(ax, claim, words="paper: rises; claimed at $T_0$")
-    y = "rise of the attention on relevant\ntokens, relevant queries"
-    draw.finish(ax, "attention concentration", y, UP_TO, legend=1)
-
-
-def _risk(ax: Axes, data: xr.Dataset) -> None:
-    """Test hinge before and after training, and the paper's success."""
-    risk = lm.stack({"untrained": data.untrained_test_hinge, "trained": data.test_hinge}, "network")
-    draw.groups(ax, risk, "attention", "network", color={"untrained": draw.GREY, "trained": draw.BLUE})
-    draw.predicted(ax, SMALL_LOSS, SUCCESS)
-    draw.loss_scale(ax, 1e-4)
-    draw.finish(ax, "risk", "test hinge loss", "attention maps", legend=1)
 
 
 def initialisations(data: xr.Dataset) -> Figure:

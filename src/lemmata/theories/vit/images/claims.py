@@ -36,13 +36,10 @@ def by_samples(data: xr.Dataset, reverse: bool = False) -> Stated:
 
 
 @lm.evidence("f6a-images")
-def fraction_gain(data: xr.Dataset, lift: float | None = None) -> Stated:
-    """What dropping the background adds, averaged over the numbers of images; `lift`: had it added so much."""
-    gain = _fraction_gain(data.test_accuracy)
-    if lift is not None:
-        whole = lm.cells(data.test_accuracy, relevant_fraction=WHOLE)
-        gain = (whole + lift) - whole
-    return _stated(gain.mean("samples"), data)
+def fraction_gain(data: xr.Dataset, reverse: bool = False) -> Stated:
+    """The gain of dropping the background, averaged over the numbers of images."""
+    gain = _fraction_gain(data.test_accuracy).mean("samples")
+    return _stated(-gain if reverse else gain, data)
 
 
 @lm.evidence("f6c-spurious")
@@ -69,7 +66,8 @@ TWO_CLASSES = lm.Gate(
 )
 
 ABOVE_ZERO = lm.stating(lm.at_least(0.0, strict=True))
-"""Paired differences of accuracies all have the same rule: the interval over seeds."""
+"""Paired differences of accuracies all have the same rule, the interval over seeds, and as many seeds."""
+REVERSED = lm.Control("α_* axis reversed", reverse=True)
 
 ten_classes = partial(lm.Claim, source="figure", gate=TEN_CLASSES)
 two_classes = partial(lm.Claim, source="figure", gate=TWO_CLASSES)
@@ -83,12 +81,7 @@ CLAIMS = (
     .states("""Test accuracy is higher without background tokens (α_* = 1) than with all of them (α_* = 0.656), averaged
         over the numbers of training images (stand-in: digits).""")
     .in_symbols(r"\mathrm{acc}(\alpha_*=1) > \mathrm{acc}(\alpha_*=0.656)")
-    .judged(
-        fraction_gain(),
-        ABOVE_ZERO,
-        lm.Control("accuracies at α_* = 1 set to those at 0.656 plus 0.1, seed by seed", lift=0.1, expected=lm.HOLDS),
-        expected=lm.INCONCLUSIVE,
-    ),
+    .judged(fraction_gain(), ABOVE_ZERO, REVERSED),
     two_classes("f6c-initial", "Figure 2.6 (c), Remark 3", "comparison")
     .states("""With correlated backgrounds a better initial model gives a higher test accuracy, at each relevant
         fraction (stand-in: digits).""")
@@ -98,7 +91,7 @@ CLAIMS = (
     .states("""With correlated backgrounds test accuracy is higher without background tokens than with them, averaged
         over the two initial models (stand-in: digits).""")
     .in_symbols(r"\mathrm{acc}(\alpha_*=1) > \mathrm{acc}(\alpha_*=0.656)")
-    .judged(background_gain(), ABOVE_ZERO, lm.Control("α_* axis reversed", reverse=True)),
+    .judged(background_gain(), ABOVE_ZERO, REVERSED),
     two_classes("f6c-shortcut", "Figure 2.6 (c)", "comparison")
     .states("""With all tokens and the poor initial model, training on backgrounds that do not depend on the class gives
         a test accuracy higher by at least 0.1 than training on correlated ones (stand-in: digits).""")

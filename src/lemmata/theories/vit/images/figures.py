@@ -34,8 +34,8 @@ def samples(data: xr.Dataset, image_source: str) -> Figure:
 def spurious(data: xr.Dataset, image_source: str) -> Figure:
     """F6c: accuracy against the relevant fraction for every initial model."""
     figure, (left, right) = draw.panels(2)
-    words = {"good": "good initial model", "poor": "poor initial model"}
-    names = [words.get(str(each), "poor, backgrounds uncorrelated (control)") for each in data.variant.values]
+    labels = {"good": "good initial model", "poor": "poor initial model"}
+    names = [labels.get(str(each), "poor, backgrounds uncorrelated (control)") for each in data.variant.values]
     draw.curves(left, data.test_accuracy.assign_coords(variant=names), "relevant_fraction", "variant")
     title = f"{TITLES[image_source]}, two classes\npaper: rises with $\\alpha_*$, good above poor"
     _accuracy(left, data, title, ALPHA)

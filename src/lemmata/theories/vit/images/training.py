@@ -100,8 +100,8 @@ def pretrained(
         network = draw_network(problem, lm.stream(key, "init"), classes=len(setting.other_classes))
         sizes = {"batch": even_batch(samples, setting.batch), "records": setting.records}
         run = train(problem, lm.stream(key, "sampler"), network, data, samples, epochs, **sizes)
-        network, found = jax.device_get((run.state.parameters, accuracy(problem, run.state.parameters, test)))
-    return jax.device_put(network), found
+        network, test_accuracy = jax.device_get((run.state.parameters, accuracy(problem, run.state.parameters, test)))
+    return jax.device_put(network), test_accuracy
 
 
 def prepare(setting: ImageSetting, seed: int) -> Prepared:
