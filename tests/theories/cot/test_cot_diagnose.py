@@ -196,6 +196,7 @@ def test_the_command_writes_findings_quantities_and_a_figure(
         ("step,from,to,count\n", "no transitions"),
         ("step,from,to\n1,1,2\n", "no column count"),
         ("step,from,to,count\n1,1,2,x\n", "not a number"),
+        ("step,from,to,count\n1,1,2,3,9\n1,2,1,3,9\n", "more entries than columns"),
         ("step,from,to,count\n1,1,2,3\n1,2,1,3\n3,1,2,3\n3,2,1,1\n", "has no step 2; it goes up to step 3"),
         ("step,from,to,count\n1,1,2,3\n1,2,1,-3\n", "no count is negative"),
         ("step,from,to,count\n1,1,2,3\n", "from state 2"),

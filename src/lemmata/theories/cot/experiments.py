@@ -178,8 +178,8 @@ EXPERIMENTS = (
     ),
     answered(
         "c14-alpha-one", "footnote on α → 1", "What is learnt when all training examples have the query's input?",
-        lm.show("pattern_gain", "step_gain", "concentration"),
-        {**REFERENCE, **SHORT, "steps": 300, "test_fraction": 0.4}, {"fraction": [0.4, 1.0]}, seeds=3,
+        testing.alpha_one, {**REFERENCE, **SHORT, "steps": 300, "test_fraction": 0.4}, {"fraction": [0.4, 1.0]},
+        seeds=3,
     ),
     answered(
         "c16-blind", "Theorem 4, (F.45)-(F.47)", "Is there a testing pattern in the span that training cannot see?",

@@ -26,9 +26,9 @@ CHAINS = [2, 3, 5]
 @lm.evidence("c2-eta")
 def loss_ratio(data: xr.Dataset, clock: str = "time") -> xr.DataArray:
     """Loss with η = 1 over loss with η = 10, at equal η t, or at equal t."""
-    slow, fast = (bare(lm.cells(data, clock=label)) for label in ("η=1", "η=10"))
+    slow, fast = (lm.cells(data, clock=label) for label in ("η=1", "η=10"))
     loss, over = (functools.partial(measures.moment_of, run, "moment_loss") for run in (slow, fast))
-    return lm.stack({f"{t}": loss(t if clock == "time" else t // 10) / over(t) for t in SECOND[:3]}, "at")
+    return lm.stack({f"{t}": bare(loss(t if clock == "time" else t // 10) / over(t)) for t in SECOND[:3]}, "at")
 
 
 @lm.evidence("c1-reference")

@@ -64,12 +64,12 @@ def read_chain(data: Any) -> Chain:
             steps = [np.asarray(step, float) for step in given]
         except (TypeError, ValueError):
             raise lm.UserError("A chain is a file, or K square matrices of numbers.") from None
-        return Chain(_stack(steps, "the chain"), None, [], "the chain")
+        return Chain(_stack(steps, "The chain"), None, [], "The chain")
     paths = [Path(each) for each in given]
     for path in paths:
         if not path.is_file():
             raise lm.UserError(f"There is no file {path}.")
-    first, name = paths[0], paths[0].name if len(paths) == 1 else "the chain"
+    first, name = paths[0], paths[0].name if len(paths) == 1 else "The chain"
     if len(paths) > 1:
         steps = _in_order({str(path.with_suffix("")): _matrix(path) for path in paths}, name)
     elif first.suffix == ".npz":
@@ -134,6 +134,8 @@ def _counts(path: Path) -> np.ndarray | None:
         return None
     if missing := [column for column in COLUMNS if column not in table]:
         raise lm.UserError(f"{path.name} has no column {missing[0]}; a table has {', '.join(COLUMNS)}.")
+    if (table.index != np.arange(len(table))).any():
+        raise lm.UserError(f"{path.name} has rows with more entries than columns.")
     if table.empty:
         raise lm.UserError(f"{path.name} has no transitions.")
     try:

@@ -154,6 +154,21 @@ def span(data: xr.Dataset) -> Figure:
     return figure
 
 
+def alpha_one(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
+    """Gains and first-step concentration with and without examples of other inputs."""
+    figure, axes = draw.panels(2)
+    both = lm.stack({r"patterns $u_\mu$": data.pattern_gain, "steps $u_c$": data.step_gain}, "gain")
+    draw.groups(axes[0], both, "gain", "fraction", r"$\alpha$ = {}")
+    draw.from_zero(axes[0])
+    draw.finish(axes[0], r"what is learnt at $\eta t$ = 3000", "gain")
+    words = {value: rf"$\alpha$ = {value:g}" for value in data.fraction.values.tolist()}
+    draw.groups(axes[1], data.concentration.isel(reasoning_step=0), "fraction", words=words)
+    draw.claimed(axes[1], claims["c14-concentration"], words=r"claimed at $\alpha$ = 1")
+    draw.from_zero(axes[1], 1.05)
+    draw.finish(axes[1], r"attention on matching columns, first step, $\alpha'$ = 0.4", "attention")
+    return figure
+
+
 def blind(data: xr.Dataset) -> Figure:
     """First-step concentration and CoT error by query, beside the ideal voter."""
     figure, axes = draw.panels(2, width=7.0)

@@ -9,13 +9,13 @@ from matplotlib.figure import Figure
 import lemmata as lm
 from lemmata import figures as draw
 from lemmata.theories.cot.bounds import concentration, follow_gain, gradient_bounds, late_gain
-from lemmata.theories.cot.claims.training import EARLY, FIRST, LEVEL
+from lemmata.theories.cot.claims.training import EARLY, FIRST, LEVEL, SECOND
 from lemmata.theories.cot.data import WATCHED
 from lemmata.theories.cot.measures import DEFAULT, STAGE, loss_time, stage_time
 
 TIME = r"$\eta t$"
 M, K, ALPHA, EXAMPLES = DEFAULT.patterns, DEFAULT.reasoning_steps, DEFAULT.fraction, DEFAULT.examples
-LAW = r"derived: $\dot{u}=(1+\sigma)\,p(1-p)^2/(M-1)$ from $\eta t=500$"
+LAW = r"derived: late law of $u_\mu$ from $\eta t=500$"
 COLORS = (draw.GREEN, draw.BLUE, draw.ORANGE, draw.RED)
 
 
@@ -162,7 +162,7 @@ def late(data: xr.Dataset) -> Figure:
     draw.from_zero(axes[1])
     draw.finish(axes[1], "times by the number of steps", TIME, "reasoning steps $K$")
     ratio = data.projected.isel(relation=0) / (-2 / M * data.moment_curvature)
-    ratio = ratio.sel(moment_read=[m for m in ratio.moment_read.values if m not in ("0", "50", "end")])
+    ratio = ratio.sel(moment_read=[f"{t}" for t in SECOND])
     x = ratio.moment_read.values.astype(float)
     draw.curves(axes[2], ratio, "moment_read", "chain", "K = {}", x=x)
     draw.predicted(axes[2], 1.0, r"paper: at least $4/(2M)\;\overline{p(1-p)^2}$ (F.13)")
