@@ -178,7 +178,7 @@ def test_a_verification_leaves_a_record_for_scripts() -> None:
     assert list(found) == ["version", "command", "started", "seconds", "page", "exit", "reason", "rows"]
     assert datetime.datetime.fromisoformat(found["started"]) <= datetime.datetime.now(datetime.UTC)
     assert found["rows"] == [row.json() for row in done.rows]
-    assert found["command"] == "lemmata verify toy --preset smoke --out out"
+    assert found["command"] == "lm.verify(theory, preset='smoke', out='out')", "it is given in Python"
     assert (found["exit"], found["page"], found["version"]) == (0, "out/index.html", lm.__version__)
     assert found["reason"] == "Everything ran; the preset smoke decides nothing."
     assert 0 < found["seconds"] < 600
@@ -201,7 +201,7 @@ def test_the_record_says_what_is_not_as_expected_and_is_gone_while_a_verificatio
 def test_a_page_says_what_the_theory_and_the_occasion_were() -> None:
     done = verify(selection(claim("c1", height)), OPTIONS)
     (row,) = done.rows
-    assert row.asked == "lemmata verify toy --preset smoke --out out"
+    assert row.asked == "lm.verify(theory, preset='smoke', out='out')"
     assert row.version == lm.__version__
     assert "core" in row.machine
     assert row.judged.endswith("+00:00")
@@ -215,6 +215,8 @@ def test_the_command_says_what_was_selected_as_shortly_as_possible(monkeypatch: 
     ((theory, _),) = selection(claim("c1", height), claim("c2", height))
     first, every = [theory.claims["c1"]], list(theory.claims.values())
     options = Options(seed=1000)
+    assert command_of([(theory, every)], options) == "lm.verify(theory, seed=1000)", "no shell knows it"
+    monkeypatch.setattr(registry, "has", lambda name: True)
     assert command_of([(theory, first)], options) == "lemmata verify toy/c1 --seed 1000"
     assert command_of([(theory, every)], Options()) == "lemmata verify toy"
     monkeypatch.setattr(registry, "names", lambda: ["toy"])
