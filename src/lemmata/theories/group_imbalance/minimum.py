@@ -21,7 +21,7 @@ NEAR = 1e-6
 """The last Newton step is at most this long."""
 LONGEST = 2.0
 """No Newton step is longer."""
-SCALES = 0.5 ** np.arange(31)
+SHORTEST = 0.5**30
 """A step is shortened to the first of these with a sufficient decrease."""
 
 
@@ -62,10 +62,10 @@ def minimise(
             break
         move *= min(1.0, longest / max(length, 1e-300))
         step, drop = network.unflatten(move, W.shape[1]), 1e-4 * (slope @ move)
-        for scale in SCALES:
+        scale, there = 1.0, network.expand_in_chunks(W + step, x, y, shares, phi)
+        while size >= 1e-6 and not there.risk <= at.risk + scale * drop and scale > SHORTEST:
+            scale /= 2
             there = network.expand_in_chunks(W + scale * step, x, y, shares, phi)
-            if size < 1e-6 or there.risk <= at.risk + scale * drop:
-                break
         W, at = W + scale * step, there
         if not np.linalg.norm(W - centre) <= FAR:
             return Minimum(W, False, True, at)
