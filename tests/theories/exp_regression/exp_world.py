@@ -394,7 +394,8 @@ WORLD: dict[str, xr.Dataset] = {
     ),
     "q16-samplers": made("q16-samplers", 5, contraction=RATES),
     "q16-theory": made(
-        "q16-theory", 5, contraction=RATES, step_length=1e-6, error_norm=0.5, reached_step=300.0, width=1024.0, step=1000.0
+        "q16-theory", 5, contraction=RATES, step_length=1e-6, error_norm=0.5, reached_step=300.0, width=1024.0,
+        step=1000.0,
     ),
     X9: made(
         X9,
