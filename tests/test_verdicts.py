@@ -36,12 +36,14 @@ def test_the_number_shown_lies_in_its_own_interval_and_says_what_it_is(theory: s
 
 @pytest.mark.parametrize("theory", each_theory(*THEORIES))
 def test_a_verdict_is_that_of_the_claim_as_it_is_declared(theory: str) -> None:
-    claims = load(theory).claims
+    claims, experiments = load(theory).claims, load(theory).experiments
     assert {row["claim"] for row in rows(theory)} == set(claims)
     for row in rows(theory):
         claim = claims[row["claim"]]
         declared = claim.statement, claim.expected, claim.kind, claim.source, claim.corrects or None
         assert tuple(row[name] for name in ("statement", "expected", "kind", "source", "corrects")) == declared
+        seeds = {experiments[name].preset("quick").seeds for name in claim.reads}
+        assert not claim.reads or row["seeds"] in seeds | {0}, row["claim"]  # 0: nothing could be judged
 
 
 @pytest.mark.parametrize("theory", SHOWS_SLACK)
