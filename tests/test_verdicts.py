@@ -37,7 +37,7 @@ def test_the_number_shown_lies_in_its_own_interval_and_says_what_it_is(theory: s
 @pytest.mark.parametrize("theory", each_theory(*THEORIES))
 def test_a_verdict_is_that_of_the_claim_as_it_is_declared(theory: str) -> None:
     claims, experiments = load(theory).claims, load(theory).experiments
-    assert {row["claim"] for row in rows(theory)} == set(claims)
+    assert {row["claim"] for row in rows(theory)} <= set(claims)  # what was not computed again has none
     for row in rows(theory):
         claim = claims[row["claim"]]
         declared = claim.statement, claim.expected, claim.kind, claim.source, claim.corrects or None
