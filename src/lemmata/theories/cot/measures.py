@@ -13,6 +13,9 @@ from lemmata.theories.cot.voters import crossing
 
 DEFAULT = Setting()
 """The setting whose numbers (M, K, α, l_tr, M') the register's criteria are written in."""
+SWEEPS = {"α'": ("α'=0.2", "α'=0.4", "α'=0.8"), "ρ": ("ρ=0.15", "ρ=0.3", "ρ=0.6"), "τ": ("τ=0.25", "τ=0.4", "τ=0.62")}
+FIELDS = {"α'": "test_fraction", "ρ": "primacy", "τ": "trajectory"}
+"""The three sweeps of c10-voter, and the field that each of them varies."""
 STAGE = 0.05
 """Off-step attention at the boundary of the two stages (Lemma F.3.6)."""
 FIRST_STAGE = lm.Gate(
@@ -23,7 +26,7 @@ FIRST_STAGE = lm.Gate(
 CONCENTRATED = lm.Gate(
     "attention is not concentrated: at most 0.85 on the matching columns of the first step in some intact run",
     lambda data: first_concentration(data) > 0.85,
-    intact={"moment": "end", "pattern_law": "identity", "noise": ["0", "0.2", "0.7"], "fraction": 0.4},
+    intact={"moment": "end", "cell": SWEEPS["α'"]},
 )
 late = functools.partial(lm.Claim, gate=FIRST_STAGE)
 """A claim about the second stage of training."""

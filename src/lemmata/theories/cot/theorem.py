@@ -21,12 +21,10 @@ import xarray as xr
 import lemmata as lm
 from lemmata.theories.cot import bounds, measures
 from lemmata.theories.cot.data import draw_system
-from lemmata.theories.cot.measures import above, below, between, error, falling, reading, tested
+from lemmata.theories.cot.measures import SWEEPS, above, below, between, error, falling, reading, tested
 from lemmata.theories.cot.setting import Setting
 from lemmata.theories.cot.transitions import describe
 
-SWEEPS = {"α'": ("α'=0.2", "α'=0.4", "α'=0.8"), "ρ": ("ρ=0.15", "ρ=0.3", "ρ=0.6"), "τ": ("τ=0.25", "τ=0.4", "τ=0.62")}
-FIELDS = {"α'": "test_fraction", "ρ": "primacy", "τ": "trajectory"}
 LENGTHS = (20, 80, 320, 1280)
 CALIBRATED = "α'=0.8"
 """The cell of c10-voter at which the bound with constant C/2 is met with equality: single(0.5, 0.8), α' = 0.8."""
@@ -136,7 +134,7 @@ CLAIMS = (
     tested("c7-error", "Theorem 4", "limit")
     .states("With 40 examples of uniform(0.5, 0.8), α' = 0.8, the CoT error is at most 0.02.")
     .judged(default_error(), below(0.02), lm.Control("W = 0", moment="0")),
-    lm.Claim("c7-length-order", "Theorem 4", "ordering")
+    tested("c7-length-order", "Theorem 4", "ordering")
     .states("The number of examples that CoT needs falls with α', with ρ and with τ.")
     .judged(
         lengths(),

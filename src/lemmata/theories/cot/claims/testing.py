@@ -10,8 +10,20 @@ import lemmata as lm
 from lemmata.theories.cot import measures
 from lemmata.theories.cot.bounds import concentration, plurality_error
 from lemmata.theories.cot.claims.training import boundary
-from lemmata.theories.cot.measures import DEFAULT, above, below, between, error, falling, first_concentration, reading
-from lemmata.theories.cot.theorem import FIELDS, SWEEPS, longest_errors
+from lemmata.theories.cot.measures import (
+    DEFAULT,
+    FIELDS,
+    SWEEPS,
+    above,
+    below,
+    between,
+    error,
+    falling,
+    first_concentration,
+    reading,
+    tested,
+)
+from lemmata.theories.cot.theorem import longest_errors
 from lemmata.theories.cot.voters import matches
 
 CELLS = [(0.8, 5), (0.8, 10), (0.8, 20), (0.8, 40), (0.2, 40)]
@@ -176,14 +188,14 @@ _REVERSED = lm.Control("values reversed", reverse=True)
 def _panel_claim(letter: str, name: str, words: str) -> lm.Claim:
     axis = PANELS[name]
     return (
-        measures.tested(f"f73{letter}-{name}", f"Figure 7.3({letter})", "ordering", source="figure")
+        tested(f"f73{letter}-{name}", f"Figure 7.3({letter})", "ordering", source="figure")
         .states(f"With 20 examples the CoT error falls with {words}.")
         .judged(panel.of(f"f73{letter}-{name}")(axis), falling(axis), _REVERSED)
     )
 
 
 CLAIMS = (
-    measures.tested("c10-agreement", "C10, derived", "comparison", source="derived")
+    tested("c10-agreement", "C10, derived", "comparison", source="derived")
     .states("""First-step errors of model, ideal voter and the exact plurality probability agree within 3 standard
         errors of the difference and 0.01, for 4 to 32 voters.""")
     .judged(
@@ -267,10 +279,10 @@ CLAIMS = (
     _panel_claim("a", "alpha", "the share α' of matching examples"),
     _panel_claim("b", "tau", "the trajectory probability τ"),
     _panel_claim("c", "rho", "the primacy ρ"),
-    measures.tested("f74-order", "Figure 7.4", "ordering", source="figure")
+    tested("f74-order", "Figure 7.4", "ordering", source="figure")
     .states("With 20 examples the ICL error falls along every panel: α', τ_o and ρ_o.")
     .judged(panels(), lm.all_of(**{name: falling(axis) for name, axis in PANELS.items()}), _REVERSED),
-    measures.tested("f75-cot", "Figure 7.5", "ordering", source="figure")
+    tested("f75-cot", "Figure 7.5", "ordering", source="figure")
     .states("With and without the condition the CoT error at 1280 is at most 0.05, and a quarter of that at 20.")
     .judged(
         longest_errors("cot"),

@@ -11,8 +11,7 @@ import lemmata as lm
 from lemmata import figures as draw
 from lemmata.theories.cot.bounds import concentration
 from lemmata.theories.cot.claims.testing import vote_error
-from lemmata.theories.cot.measures import error, required_length
-from lemmata.theories.cot.theorem import FIELDS, SWEEPS
+from lemmata.theories.cot.measures import FIELDS, SWEEPS, error, required_length
 
 LENGTH = r"examples of a testing prompt $l_{ts}$"
 PANEL = {"test_fraction": r"$\alpha'$ = {}", "trajectory": r"$\tau$ = {}", "primacy": r"$\rho$ = {}"}
