@@ -30,8 +30,9 @@ def test_the_examples_that_are_said_to_be_needed_are_enough_and_half_of_them_are
     rng = np.random.default_rng(100 + seed)
 
     def errors(i: int, length: int) -> tuple[float, float]:
-        votes = voters.vote(rng, matrices, maps, length, int(voters.matches(0.8, length)), np.full(20_000, i))
-        return float(votes.cot[:, -1].mean()), float(votes.icl.mean())
+        matching = int(voters.matches(0.8, length))
+        cot, icl = voters.vote(rng, (matrices, maps), length, matching, np.full(20_000, i))
+        return float(cot[:, -1].mean()), float(icl.mean())
 
     for i in range(4):
         # every vote of CoT errs in at most 0.05, so that the last of two answers does in at most about 0.1

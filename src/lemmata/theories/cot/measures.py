@@ -38,6 +38,11 @@ above, below, between, falling = (
 """Judges of the mean over seeds."""
 
 
+def near(gap: float) -> Any:
+    """Judge: the mean over seeds is 0 within so much."""
+    return between(-gap, gap, predicted=0.0)
+
+
 def reading(name: str, experiment: str, words: str, quantity: Callable[[xr.Dataset], Any], **cells: Any) -> Any:
     """Evidence of one quantity of an experiment's cells; which cells are its arguments."""
 
@@ -94,16 +99,6 @@ def required_length(data: xr.Dataset, who: str = "voter", level: float = 0.05) -
 def bare(values: xr.DataArray) -> xr.DataArray:
     """Without the fields that the labels of an axis set."""
     return values.drop_vars([name for name in values.coords if name not in values.dims])
-
-
-def numbered(values: xr.DataArray, along: str, field: str) -> xr.DataArray:
-    """A named axis along one of the fields that it sets."""
-    return values.swap_dims({along: field}).drop_vars(along) if along != field else values
-
-
-def reversed_labels(values: xr.DataArray, along: str, reverse: bool) -> xr.DataArray:
-    """The values with the labels of an axis in the opposite order, which is what a control does."""
-    return values.isel({along: slice(None, None, -1)}) if reverse else values
 
 
 def moment_of(data: xr.Dataset, name: str, moment: Any) -> xr.DataArray:

@@ -13,7 +13,7 @@ from jaxtyping import Array
 
 import lemmata as lm
 from lemmata.theories.cot import data, probes, transitions, voters
-from lemmata.theories.cot.data import Prepared, System
+from lemmata.theories.cot.data import Prepared, System, Trials
 from lemmata.theories.cot.network import answer_chain, answer_directly, trial_table
 from lemmata.theories.cot.setting import Setting
 from lemmata.theories.cot.training import kept_weights, train_network
@@ -33,9 +33,7 @@ def draw_noise(problem: Setting, key: jax.Array, directions: Array) -> Array:
     return data.draw_directions(lm.stream(key, "test", data.TEST), *sizes)
 
 
-def asked_trials(
-    problem: Setting, key: jax.Array, tested: System, noise: Array, length: Any, matching: Any
-) -> data.Trials:
+def asked_trials(problem: Setting, key: jax.Array, tested: System, noise: Array, length: Any, matching: Any) -> Trials:
     """Testing prompts as the setting asks for them, with noise in these directions."""
     own, noise = lm.stream(key, "test", data.TEST), problem.noise_norm * noise
     return data.draw_trials(own, tested, noise, length, matching, problem.by_itself, problem.asked)
@@ -54,6 +52,7 @@ def answer(problem: Setting, key: jax.Array, run: lm.Run, tested: System, noise:
     block, known, wrong = W[:M, :M], tested.patterns[:, :M], (chains.outputs != truth) * 1.0
     gains = probes.gains(W, M, problem.reasoning_steps)
     return {
+        **{name: gains[name] for name in ("pattern_gain", "step_gain")},
         "cot_error": jnp.mean(wrong, axis=0),
         "voter_error": jnp.mean((voted != truth) * 1.0, axis=0),
         "blind_voter_error": jnp.mean((blind != truth) * 1.0, axis=0),
@@ -61,8 +60,6 @@ def answer(problem: Setting, key: jax.Array, run: lm.Run, tested: System, noise:
         "icl_voter_error": jnp.mean((voted_direct != truth[:, -1]) * 1.0),
         "concentration": jnp.nanmean(chains.concentration, axis=0),
         "agreement": jnp.mean((chains.outputs == voted) * 1.0),
-        "pattern_gain": gains["pattern_gain"],
-        "step_gain": gains["step_gain"],
         "first_row": jnp.max(jnp.abs(known[0] @ block)),
         "first_column": jnp.max(jnp.abs(block @ known[0])),
         "own_gain": jnp.einsum("ja,ab,jb->j", known, block, known),

@@ -40,10 +40,10 @@ def diagnose(
     for name, count, high in (("examples", examples, 10**5), ("prompts", prompts, 10**6)):
         if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or not 1 <= count <= high:
             raise lm.UserError(f"{name} = {count} is not allowed: it is an integer from 1 to {high}.")
-    chain, rng = read_chain(data), np.random.default_rng(seed)
-    given, lengths = ((chain.matrices, chain.maps), alpha), np.unique([*voting.LENGTHS, examples])
-    seen = voting.simulate_errors(*given, lengths, prompts, rng, lambda share: progress(0.7 * share))
-    needs = voting.needed_examples(*given, error)
+    chain, rng, lengths = read_chain(data), np.random.default_rng(seed), np.unique([*voting.LENGTHS, examples])
+    system = chain.matrices, chain.maps
+    seen = voting.simulate_errors(system, alpha, lengths, prompts, rng, lambda share: progress(0.7 * share))
+    needs = voting.needed_examples(system, alpha, error)
     progress(1.0)
     sure = None if chain.counts is None else resample(chain.counts, chain.maps, rng)
     return lm.Diagnosis(
