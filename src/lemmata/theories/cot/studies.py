@@ -139,8 +139,7 @@ def answer_lengths(
 def search_length(problem: Setting, key: jax.Array, prepared: Prepared) -> dict[str, Any]:
     """Errors of the ideal voter on a grid of lengths, and, where `track` asks for it, of the trained model."""
     system, lengths = prepared.tested, voters.LENGTHS
-    given = prepared.entropy, system.matrices, prepared.maps, problem.test_fraction
-    voted = count_votes(*given, lengths)
+    voted = count_votes(prepared.entropy, system.matrices, prepared.maps, problem.test_fraction, lengths)
     model: Any = [np.full(n, np.nan, jnp.result_type(float)) for n in (len(lengths), problem.reasoning_steps)]
     if problem.track == "prompts":
         noise = draw_noise(problem, key, system.noise)

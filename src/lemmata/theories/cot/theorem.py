@@ -72,12 +72,10 @@ single_error = reading(
 @lm.evidence("c10-voter")
 def lengths(data: xr.Dataset, order: int = 1) -> dict[str, xr.DataArray]:
     """l*(0.05) along the three sweeps (voter), and along α' (model); order: -1 reverses them."""
-    found = {}
-    for who, sweeps in (("voter", SWEEPS), ("model", {"α'": SWEEPS["α'"]})):
-        for name, cells in sweeps.items():
-            chosen = measures.required_length(lm.cells(data, cell=list(cells)), who)
-            found[f"{who}, {name}"] = chosen.isel(cell=slice(None, None, order))
-    return found
+    cells = {name: lm.cells(data, cell=list(labels)) for name, labels in SWEEPS.items()}
+    found = {f"voter, {name}": measures.required_length(chosen) for name, chosen in cells.items()}
+    found["model, α'"] = measures.required_length(cells["α'"], "model")
+    return {name: values.isel(cell=slice(None, None, order)) for name, values in found.items()}
 
 
 @lm.evidence("c10-voter")

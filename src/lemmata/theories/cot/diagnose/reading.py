@@ -1,6 +1,7 @@
 """Reading a user's chain: K step matrices (.npz, a .csv for each step, arrays), or a table of observed transitions."""
 
 import re
+import warnings
 import zipfile
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,7 +14,7 @@ from lemmata.theories.cot import transitions
 
 COLUMNS = ("step", "from", "to", "count")
 MOST = 300
-"""States of a chain."""
+"""States of a chain, and steps of a table."""
 
 
 class Chain(NamedTuple):
@@ -51,7 +52,7 @@ def read_chain(data: Any) -> Chain:
     given = [data] if isinstance(data, (str, Path)) else data
     if not (isinstance(given, (list, tuple)) and given and all(isinstance(each, (str, Path)) for each in given)):
         try:
-            steps = [np.asarray(step, float) for step in given]
+            steps = [np.asarray(step).astype(float, casting="same_kind") for step in given]
         except (TypeError, ValueError):
             raise lm.UserError("A chain is a file, or K square matrices of numbers.") from None
         return make_chain(_stack(steps, "The chain"), [], "The chain")
@@ -90,17 +91,20 @@ def _arrays(path: Path) -> list[np.ndarray]:
     """The matrices of an .npz by the numbers in their names, or in the order of their names; or one array of all."""
     try:
         with np.load(path, allow_pickle=False) as content:
-            steps = _in_order({name: np.asarray(content[name], float) for name in sorted(content.files)}, path.name)
-    except (ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
-        raise lm.UserError(f"{path.name} is no .npz of numbers: {error}") from None
+            arrays = {name: content[name].astype(float, casting="same_kind") for name in sorted(content.files)}
+    except (TypeError, ValueError, OSError, EOFError, zipfile.BadZipFile):
+        raise lm.UserError(f"{path.name} is no .npz of numbers.") from None
+    steps = _in_order(arrays, path.name)
     return list(steps[0]) if len(steps) == 1 and steps[0].ndim == 3 else steps
 
 
 def _matrix(path: Path) -> np.ndarray:
     try:
-        return np.loadtxt(path, delimiter=",", ndmin=2, encoding="utf-8-sig")
-    except (ValueError, UnicodeDecodeError) as error:
-        raise lm.UserError(f"{path.name} is no table of numbers separated by commas: {error}") from None
+        with warnings.catch_warnings(action="error"):  # of a file without a number
+            return np.loadtxt(path, delimiter=",", ndmin=2, encoding="utf-8-sig")
+    except (ValueError, UserWarning) as error:
+        why = str(error).split(";")[0]
+        raise lm.UserError(f"{path.name} is no table of numbers separated by commas: {why}.") from None
 
 
 def _stack(matrices: list[np.ndarray], name: str) -> np.ndarray:
@@ -134,10 +138,12 @@ def _counts(path: Path) -> np.ndarray | None:
         raise lm.UserError(f"{path.name} has an entry that is not a number; its columns are {', '.join(COLUMNS)}.")
     if (found[:, :3] % 1).any() or found[:, :3].min() < 1 or found[:, 3].min() < 0:
         raise lm.UserError(f"{path.name} is not allowed: steps and states count from 1, and no count is negative.")
+    for most, what in ((found[:, 0].max(), "steps"), (found[:, 1:3].max(), "states")):
+        if most > MOST:
+            raise lm.UserError(f"{path.name} has {most:.10g} {what}; allowed are at most {MOST}.")
     step, start, end = found[:, :3].astype(int).T
     _refuse_missing(set(step.tolist()), path.name)
-    if (states := max(start.max(), end.max())) > MOST:
-        raise lm.UserError(f"{path.name} has {states} states; allowed are at most {MOST}.")
+    states = max(start.max(), end.max())
     counts = np.zeros((step.max(), states, states))
     np.add.at(counts, (step - 1, start - 1, end - 1), found[:, 3])
     if (empty := np.argwhere(counts.sum(axis=2) == 0)).size:
