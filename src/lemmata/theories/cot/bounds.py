@@ -12,7 +12,7 @@ from lemmata.theories.cot.setting import RELATIONS, SHARE, Setting
 from lemmata.theories.cot.transitions import shift_maps
 
 ONES = "constants that the paper does not give are 1 unless set"
-LOOSE = "the measured exponents of α' and τ are about -1 and -1.3 (c10-exponent-*), not -2"
+LOOSE = "the measured exponents of α' and τ are about -1 and -1.6 (c10-exponent-*), not -2"
 
 _OPEN: Any = {"low": 0, "open_ends": "low"}
 _FIELDS = {

@@ -207,7 +207,7 @@ def condition(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
     for ax, name in zip(axes, data.condition.values.tolist(), strict=True):
         cell = data.sel(condition=name)
         if name == "fails, clear":
-            draw.claimed(ax, claims["c8-clear"], part="icl", words="claimed for ICL")
+            draw.claimed(ax, claims["c8-clear"], part="icl", words="ICL claimed from 320")
         for who, voter, words, color in BOTH:
             draw.curves(ax, error(cell, who), "test_length", label=words, color=color, x=x)
             how = {**VOTER, "color": color, "x": x, "markersize": 8}

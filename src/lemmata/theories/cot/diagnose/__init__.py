@@ -147,7 +147,7 @@ def assumptions(chain: Chain, sure: Sure | None) -> list[lm.Assumption]:
     """What the theory takes for granted of a chain."""
     merged = [k for k, step in enumerate(chain.maps, start=1) if len(set(step.tolist())) < len(step)]
     share = float(chain.numbers.condition.mean())
-    one_to_one = f"steps {', '.join(map(str, merged))} send two states to one" if merged else "no two states meet"
+    one_to_one = f"two states meet at step {', '.join(map(str, merged))}" if merged else "no two states meet"
     found = [
         lm.Assumption("condition", share == 1, share, f"Condition 7.3.2 for all inputs (it holds for {share:.3g})"),
         lm.Assumption("bijections", not merged, len(merged), f"every step is a bijection of the states: {one_to_one}"),
