@@ -30,10 +30,8 @@ def plurality(rng: np.random.Generator, counts: np.ndarray) -> np.ndarray:
 def vote(
     rng: np.random.Generator, system: Any, length: int, matching: int, query: Any
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Both voters on one fresh prompt for every query: `matching` of its `length` examples have the query's input.
-
-    1 where step k of CoT is wrong [prompts, steps], and where ICL is [prompts].
-    """
+    """Errors of both voters, 0 or 1, on a fresh prompt for every query [prompts, steps] and [prompts]: `matching` of
+    its `length` examples have the query's input."""
     matrices, maps = system
     patterns, prompts = matrices.shape[1], len(query)
     rows = np.arange(prompts)

@@ -1,5 +1,6 @@
 """Figures 7.7 and F.1 with the three-layer model: experiments, their figure and their claims."""
 
+import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
@@ -16,13 +17,16 @@ COLORS = dict(zip((*GROUPS, "itself"), (draw.GREEN, draw.BLUE, draw.ORANGE, draw
 
 
 def attention_groups(data: xr.Dataset) -> Figure:
-    """The query's attention by group along training, a panel for every layer and a line style for every head."""
-    run = data.isel(positions=0, drop=True) if "positions" in data.dims else data
-    figure, axes = draw.panels(run.sizes["layer"], sharey=True, width=6.2)
+    """The query's attention by group along training, by layer; a line style for every head, or kind of positions."""
+    every = data if "positions" in data.dims else data.expand_dims("positions")
+    kinds, heads = every.sizes["positions"], every.sizes["head"]
+    figure, axes = draw.panels(every.sizes["layer"], sharey=True, width=6.2)
     for layer, ax in enumerate(axes):
-        for head, line in zip(range(run.sizes["head"]), ("-", "--"), strict=False):
-            groups, label = run.head_groups.isel(layer=layer, head=head), f"{{}}, head {head + 1}"
-            draw.paths(ax, run, groups, "five_group", label, COLORS, spread="", linestyle=line)
+        for (kind, head), line in zip(np.ndindex(kinds, heads), ("-", "--"), strict=False):
+            name = f"head {head + 1}" if heads > 1 else every.positions.values[kind]
+            groups = every.head_groups.isel(layer=layer, positions=kind, head=head)
+            label, clock = f"{{}}, {name}", every.step.isel(positions=kind)
+            draw.paths(ax, every, groups, "five_group", label, COLORS, clock=clock, spread="", linestyle=line)
         draw.from_zero(ax, 1.05)
         draw.finish(ax, f"layer {layer + 1}", "attention of the query", "training step $t$")
     return figure
