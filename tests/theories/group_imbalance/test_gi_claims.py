@@ -9,7 +9,7 @@ import lemmata as lm
 from lemmata.lab.claims import examine
 from lemmata.theories import group_imbalance
 from lemmata.theories.group_imbalance import measures, theorem
-from lemmata.theories.group_imbalance.claims import groups, rho, samples
+from lemmata.theories.group_imbalance.claims import groups, rho
 
 CLAIMS = group_imbalance.theory.claims
 FAILING = [
@@ -128,10 +128,10 @@ def success_data(half_at: dict[float, float], along: str) -> xr.Dataset:
 
 def test_thresholds_are_compared_with_their_interval():
     data = success_data({0.0: 800.0, 5.0: 3200.0}, "mean_norm")
-    found = samples.mean_samples().function(data)
+    found = groups.mean_samples().function(data)
     assert found.low > 0.5
     assert found.value == pytest.approx(np.log(4), abs=0.3)
-    assert samples.mean_samples().function(data, reverse=True).high < -0.5
+    assert groups.mean_samples().function(data, reverse=True).high < -0.5
 
 
 def test_thresholds_beyond_the_grid_fail_only_when_two_lie_above():
@@ -139,7 +139,7 @@ def test_thresholds_beyond_the_grid_fail_only_when_two_lie_above():
         found = success_data(dict(zip((3, 5, 8, 12), middles, strict=True)), "dimension")
         return found.rename(samples="samples_per_dimension").expand_dims(optimiser=["newton"])
 
-    evidence = samples.samples_per_dimension().function
+    evidence = groups.samples_per_dimension().function
     assert evidence(data([800, 900, 1000, 1100])) < 2
     assert evidence(data([800, 900, 1000, 1100]), power=2) > 2
     assert evidence(data([800, 900, 1e6, 1e6])) == np.inf

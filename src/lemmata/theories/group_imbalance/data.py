@@ -189,9 +189,14 @@ class World(NamedTuple):
         return self.mixture.means, self.mixture.covariances, self.truth
 
 
+def data_seed(setting: Setting, seed: int) -> int:
+    """The seed of Ψ and W*: that of the run, unless the setting fixes it for all runs."""
+    return seed if setting.data_seed < 0 else setting.data_seed
+
+
 def draw_world(setting: Setting, seed: int) -> World:
-    """Ψ and W* of a run; `data_seed` fixes them for all runs."""
-    seed = seed if setting.data_seed < 0 else setting.data_seed
+    """Ψ and W* of a run."""
+    seed = data_seed(setting, seed)
     d, K = setting.dimension, setting.neurons
     if setting.truth == "given":
         truth = np.asarray(setting.true_weights, float)

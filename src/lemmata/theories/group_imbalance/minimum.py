@@ -22,7 +22,7 @@ NEAR = 1e-6
 LONGEST = 2.0
 """No Newton step is longer."""
 SHORTEST = 0.5**30
-"""A step is shortened to the first of these with a sufficient decrease."""
+"""A step is halved until the risk falls enough, to this share of it at the shortest."""
 
 
 class Minimum(NamedTuple):

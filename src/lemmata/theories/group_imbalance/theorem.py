@@ -43,7 +43,9 @@ def hypotheses(setting: Setting, seed: int = 0, epsilon: float = 0.1) -> dict[st
 @lm.evidence("g1-descent")
 def largest_ratio(data: xr.Dataset, case: str) -> xr.DataArray:
     """The largest ratio of the distances of two records in turn, down to a distance of 10⁻⁶."""
-    path = lm.cells(data, case=case).limit_distance
+    runs = lm.cells(data, case=case)
+    check_diverged(1 - runs.minimum_found)
+    path = runs.limit_distance
     before = path.shift(record=1)
     return (path / before).where(before > 1e-6).max("record")
 
@@ -63,6 +65,7 @@ def rate_ratio(data: xr.Dataset, eigenvalue: str = "least") -> xr.DataArray:
 def rate_over_bound(data: xr.Dataset, factor: float = 1.0, neurons: int = 3) -> dict[str, xr.DataArray]:
     """q, and the fitted 1 - v̂ over q/K² (times a factor), zero means."""
     runs = lm.cells(data, case="zero mean")
+    check_diverged(1 - runs.minimum_found)
     return {"factor": runs.rate_factor, "rate": rates(runs).rate * neurons**2 / (factor * runs.rate_factor)}
 
 

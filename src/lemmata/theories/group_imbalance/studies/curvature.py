@@ -1,4 +1,5 @@
-"""How far empirical derivatives are from their population's, and how smooth they are (rows 24-28)."""
+"""Exact spectra of the Fisher information (F4.4b, F4.5a, row 23), and how far empirical derivatives are from their
+population's, and how smooth they are (rows 24-28)."""
 
 from functools import cache
 from typing import Any
@@ -6,12 +7,58 @@ from typing import Any
 import numpy as np
 
 import lemmata as lm
-from lemmata.theories.group_imbalance import network, population
+from lemmata.theories.group_imbalance import data, network, population
 from lemmata.theories.group_imbalance.bounds import Constants
-from lemmata.theories.group_imbalance.data import World, draw_data, draw_sample, draw_world
 from lemmata.theories.group_imbalance.network import Activation
 from lemmata.theories.group_imbalance.setting import Setting
 from lemmata.theories.group_imbalance.studies import study
+
+SPECTRUM = (
+    lm.Variable("least", (), "λ_min(F)", "least eigenvalue of the Fisher information"),
+    lm.Variable("largest", (), "λ_max(F)", "largest eigenvalue of the Fisher information"),
+    lm.Variable("second_moment", (), "M₂", "Σ_l λ_l (‖μ_l‖ + ‖Σ_l^{1/2}‖)²"),
+    lm.Variable("lower", (), "4h/K²", "lower bound of the paper on λ_min(F)"),
+    lm.Variable("upper", (), "λ_max(E xxᵀ)/4K", "upper bound on λ_max(F)"),
+    lm.Variable("upper_moment", (), "M₂/4K", "upper bound on that"),
+)
+
+
+def _spectrum(world: data.World, setting: Setting) -> dict[str, Any]:
+    """The spectrum of F at the ground truth, beside the bounds of Lemma C.4.4."""
+    mixture, K = world.mixture, world.truth.shape[1]
+    values = np.linalg.eigvalsh(
+        population.average_fisher(mixture.weights, population.fishers(*world.parts, setting.phi))
+    )
+    return {
+        "least": values[0],
+        "largest": values[-1],
+        "second_moment": np.float64(mixture.moment(2)),
+        "lower": np.float64(4 / K**2 * Constants(mixture, world.truth).convexity),
+        "upper": np.linalg.eigvalsh(mixture.second_moment())[-1] / (4 * K),
+        "upper_moment": np.float64(mixture.moment(2) / (4 * K)),
+    }
+
+
+@study(*SPECTRUM)
+def spectrum(setting: Setting, seed: int) -> dict[str, Any]:
+    """F at the ground truth of one draw."""
+    return _spectrum(data.draw_world(setting, seed), setting)
+
+
+@study(*SPECTRUM)
+def convexity(setting: Setting, seed: int) -> dict[str, Any]:
+    """F of a random problem (row 23): d in 2..4, K up to 2, two groups with rotated covariances of eigenvalues in
+    [1/4, 4], means of scale `first_mean`, orthogonal W* of scale log-uniform in [0.1, 3]; mixture=single: of a draw."""
+    if setting.mixture == "single":
+        return _spectrum(data.draw_world(setting, seed), setting)
+    rng = lm.generator(seed, "world")
+    d, share = int(rng.integers(2, 5)), rng.uniform(0.1, 0.9)
+    K = int(rng.integers(1, 3))
+    truth = data.draw_truth(rng, "orthogonal", d, K, float(np.exp(rng.uniform(np.log(0.1), np.log(3)))))
+    spreads = np.stack([data.rotated_covariance(rng, np.exp(rng.uniform(-np.log(4), np.log(4), d))) for _ in range(2)])
+    means = setting.first_mean * rng.standard_normal((2, d))
+    return _spectrum(data.World(data.Mixture(np.array([1 - share, share]), means, spreads), truth), setting)
+
 
 Array = np.ndarray
 BLOCK = 100_000
@@ -30,7 +77,7 @@ def expansion(W: Array, x: Array, y: Array, setting: Setting) -> tuple[Array, Ar
     return network.flatten(at.gradient), at.hessian
 
 
-def moved(world: World, distance: float, seed: int, direction: int = 0) -> Array:
+def moved(world: data.World, distance: float, seed: int, direction: int = 0) -> Array:
     """W* moved by `distance` in a random direction."""
     noise = lm.generator(seed, "direction", str(direction)).standard_normal(world.truth.shape)
     return world.truth + distance * noise / np.linalg.norm(noise)
@@ -39,12 +86,12 @@ def moved(world: World, distance: float, seed: int, direction: int = 0) -> Array
 @cache
 def reference(setting: Setting, samples: int) -> tuple[Array, Array, Array]:
     """W at distance 0.5 of W*, and the population derivatives there from many samples."""
-    world = draw_world(setting, setting.data_seed)
+    world = data.draw_world(setting, setting.data_seed)
     W = moved(world, AWAY, setting.data_seed)
     gradient, curvature = 0.0, 0.0
     blocks = max(1, samples // BLOCK)
     for block in range(blocks):
-        many = draw_sample(world.mixture, world.truth, BLOCK, setting.data_seed, "reference", str(block))
+        many = data.draw_sample(world.mixture, world.truth, BLOCK, setting.data_seed, "reference", str(block))
         found = expansion(W, many.x, many.y, setting)
         gradient, curvature = gradient + found[0] / blocks, curvature + found[1] / blocks
     return W, np.asarray(gradient), np.asarray(curvature)
@@ -53,24 +100,23 @@ def reference(setting: Setting, samples: int) -> tuple[Array, Array, Array]:
 @study(
     lm.Variable("hessian_error", ("place",), "‖∇²f_n - ∇²f̄‖", "spectral distance of the Hessians"),
     lm.Variable("gradient_error", ("place",), "‖∇f_n - ∇f̄‖", "distance of the gradients"),
-    lm.Variable("second_moment", (), "M₂", "Σ_l λ_l (‖μ_l‖ + ‖Σ_l^{1/2}‖)²"),
     labels={"place": ("truth", "away")},
 )
 def concentration(setting: Setting, seed: int) -> dict[str, Any]:
     """Rows 26, 27: at W* against the exact F and the gradient 0, away from it against many samples."""
-    world = draw_world(setting, seed)
-    sample = draw_data(setting, world, seed)
-    fixed = setting.replace(samples=1, samples_per_dimension=0, defect="none")
+    world = data.draw_world(setting, seed)
+    sample = data.draw_data(setting, world, seed)
+    fixed = setting.replace(samples=1, samples_per_dimension=0, defect="none", data_seed=data.data_seed(setting, seed))
     known = population.average_fisher(world.mixture.weights, population.fishers(*world.parts, setting.phi))
     W, *at_distance = reference(fixed, min(REFERENCE, 400 * setting.test_points))
-    pairs = [
-        (expansion(world.truth, sample.x, sample.y, setting), (0.0, known)),
-        (expansion(W, sample.x, sample.y, setting), at_distance),
+    places = ((world.truth, (0.0, known)), (W, at_distance))
+    gaps = [
+        [found - true for found, true in zip(expansion(at, sample.x, sample.y, setting), exact, strict=True)]
+        for at, exact in places
     ]
     return {
-        "hessian_error": np.array([np.linalg.norm(found[1] - true[1], 2) for found, true in pairs]),
-        "gradient_error": np.array([np.linalg.norm(found[0] - true[0]) for found, true in pairs]),
-        "second_moment": np.float64(world.mixture.moment(2)),
+        "hessian_error": np.array([np.linalg.norm(hessian, 2) for _, hessian in gaps]),
+        "gradient_error": np.array([np.linalg.norm(gradient) for gradient, _ in gaps]),
     }
 
 
@@ -83,9 +129,9 @@ def smoothness(setting: Setting, seed: int) -> dict[str, Any]:
 
     The Hessian of one sample is ξ ⊗ xxᵀ, so that its change has at most the norm ‖ξ - ξ'‖_F ‖x‖².
     """
-    world = draw_world(setting, seed)
+    world = data.draw_world(setting, seed)
     mixture, (d, K) = world.mixture, world.truth.shape
-    x, n, phi = draw_data(setting, world, seed).x, setting.count, setting.phi
+    x, n, phi = data.draw_data(setting, world, seed).x, setting.count, setting.phi
     flat = [mixture.moment(m, order=np.inf) for m in (2, 4)]
     full = [mixture.moment(m) for m in (4, 8)]
     limits = np.array(
@@ -128,8 +174,8 @@ def factors(W: Array, x: Array, y: Array, phi: Activation) -> tuple[Array, Array
 )
 def radius(setting: Setting, seed: int) -> dict[str, Any]:
     """Row 28: the least eigenvalue of ∇²f_n at W* and around it."""
-    world = draw_world(setting, seed)
-    sample = draw_data(setting, world, seed)
+    world = data.draw_world(setting, seed)
+    sample = data.draw_data(setting, world, seed)
     broken = setting.defect == "equal_columns"
     ball = 0.0 if broken else Constants(world.mixture, world.truth).convexity_radius(epsilon=0.2, C=4 / LIPSCHITZ)
     sizes = [ball if word == "r" else float(word) for word in RADII[: 1 if broken else None]]
