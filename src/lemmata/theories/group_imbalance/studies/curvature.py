@@ -9,7 +9,6 @@ import numpy as np
 import lemmata as lm
 from lemmata.theories.group_imbalance import data, network, population
 from lemmata.theories.group_imbalance.bounds import Constants
-from lemmata.theories.group_imbalance.network import Activation
 from lemmata.theories.group_imbalance.setting import Setting
 from lemmata.theories.group_imbalance.studies import study
 
@@ -73,7 +72,7 @@ RADII = ("0", "r", "0.01", "0.02", "0.05", "0.1", "0.2", "0.5")
 
 def expansion(W: Array, x: Array, y: Array, setting: Setting) -> tuple[Array, Array]:
     """∇f_n and ∇²f_n."""
-    at = network.expand_in_chunks(W, x, y, np.full(len(y), 1 / len(y)), setting.phi)
+    at = network.expand(W, x, y, phi=setting.phi)
     return network.flatten(at.gradient), at.hessian
 
 
@@ -132,15 +131,9 @@ def smoothness(setting: Setting, seed: int) -> dict[str, Any]:
     world = data.draw_world(setting, seed)
     mixture, (d, K) = world.mixture, world.truth.shape
     x, n, phi = data.draw_data(setting, world, seed).x, setting.count, setting.phi
-    flat = [mixture.moment(m, order=np.inf) for m in (2, 4)]
-    full = [mixture.moment(m) for m in (4, 8)]
-    limits = np.array(
-        [
-            LIPSCHITZ * K**1.5 * (full[0] * full[1]) ** 0.25,
-            LIPSCHITZ * d**1.5 * K**2.5 * np.sqrt(flat[0] * flat[1]),
-            2 * d * flat[0],
-        ]
-    )
+    flat, quartic = (mixture.moment(m, order=np.inf) for m in (2, 4))
+    whole = LIPSCHITZ * K**1.5 * (mixture.moment(4) * mixture.moment(8)) ** 0.25
+    limits = np.array([whole, LIPSCHITZ * d**1.5 * K**2.5 * np.sqrt(flat * quartic), 2 * d * flat])
     points = [[moved(world, distance, seed, direction) for direction in range(DIRECTIONS)] for distance in DISTANCES]
     changes = np.zeros((len(DISTANCES), DIRECTIONS, d * K, d * K))
     largest = np.zeros((2, len(DISTANCES)))
@@ -148,23 +141,18 @@ def smoothness(setting: Setting, seed: int) -> dict[str, Any]:
         part = np.tile(x[rows], (2, 1))  # once for each label
         y, p = np.repeat([1.0, 0.0], len(part) // 2), np.concatenate(network.sides(world.truth, x[rows], phi))
         xx, lengths = network.products(part), np.linalg.norm(part, axis=1)
-        before = factors(world.truth, part, y, phi)
+        before = network.factors(world.truth, part, y, phi)
         for i, around in enumerate(points):
             most = np.zeros((2, len(part) // 2))
             for k, W in enumerate(around):
-                bent, tilted = (new - old for new, old in zip(factors(W, part, y, phi), before, strict=True))
+                found = network.factors(W, part, y, phi)
+                tilted, bent = (new - old for new, old in zip(found, before, strict=True))
                 changes[i, k] += network.assemble(p * bent, xx) / n
                 sizes = np.linalg.norm(bent, axis=(0, 1)) * lengths**2, np.linalg.norm(tilted, axis=0) * lengths
                 most = np.maximum(most, (p * np.stack(sizes)).reshape(2, 2, -1).sum(1))
             largest[:, i] += most.sum(1) / n
-    whole = np.linalg.norm(changes, 2, axis=(2, 3)).max(1)
-    return {"ratio": np.stack([whole, *largest]) / limits[:, None] / np.array(DISTANCES)}
-
-
-def factors(W: Array, x: Array, y: Array, phi: Activation) -> tuple[Array, Array]:
-    """ξ and -ζ of every sample, samples last."""
-    sign, _, first, second = network.local(W, x, y, phi)
-    return network.bends(first, second), sign * first / W.shape[1]
+    most = np.linalg.norm(changes, 2, axis=(2, 3)).max(1)
+    return {"ratio": np.stack([most, *largest]) / limits[:, None] / np.array(DISTANCES)}
 
 
 @study(
@@ -180,10 +168,10 @@ def radius(setting: Setting, seed: int) -> dict[str, Any]:
     ball = 0.0 if broken else Constants(world.mixture, world.truth).convexity_radius(epsilon=0.2, C=4 / LIPSCHITZ)
     sizes = [ball if word == "r" else float(word) for word in RADII[: 1 if broken else None]]
     points = [moved(world, size, seed, k) for size in sizes for k in range(DIRECTIONS if size else 1)]
-    curvatures, ones = np.zeros((len(points), world.truth.size, world.truth.size)), np.ones(setting.count)
+    curvatures = np.zeros((len(points), world.truth.size, world.truth.size))
     for part in network.chunks(sample.x):
-        few = sample.x[part], sample.y[part], ones[part], setting.phi, network.products(sample.x[part])
-        curvatures += [network.expand(W, *few).hessian for W in points]
+        few, xx = (sample.x[part], sample.y[part], setting.phi), network.products(sample.x[part])
+        curvatures += [network.assemble(network.factors(W, *few)[1], xx) for W in points]
     values = np.linalg.eigvalsh(curvatures / setting.count)[:, 0]
     least = np.full(len(RADII), np.nan)
     least[: len(sizes)] = [values[0], *values[1:].reshape(-1, DIRECTIONS).min(1)]
