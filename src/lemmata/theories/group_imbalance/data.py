@@ -61,9 +61,8 @@ class Mixture:
     def is_symmetric(self, tolerance: float = 1e-9) -> bool:
         """Whether Σ_l λ_l δ_(μ_l, Σ_l) is unchanged by μ -> -μ: as much weight at every component as at its mirror."""
         alike = abs(self.covariances[:, None] - self.covariances).max((2, 3)) <= tolerance
-        same, mirrored = (
-            alike & (abs(self.means[:, None] - sign * self.means).max(2) <= tolerance) for sign in (1, -1)
-        )
+        away = [abs(self.means[:, None] - sign * self.means).max(2) for sign in (1, -1)]
+        same, mirrored = (alike & (each <= tolerance) for each in away)
         return bool(abs((same * 1.0 - mirrored) @ self.weights).max() <= tolerance)
 
     def moment(self, power: float, order: float = 2) -> float:

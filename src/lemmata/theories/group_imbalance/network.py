@@ -17,6 +17,7 @@ Array = Any
 Inputs = Float[Array, "samples dimension"]
 Labels = Float[Array, " samples"]
 Weights = Float[Array, "dimension neurons"]
+Columns = Float[Array, "dimension samples"]
 Vector = Float[Array, " dimension"]
 Matrix = Float[Array, "dimension dimension"]
 
@@ -158,9 +159,7 @@ def local(W: Weights, x: Inputs, y: Labels, phi: Activation = SIGMOID, order: in
     return sign, P, *(each / P for each in derivatives)
 
 
-def signed_gradient(
-    W: Weights, signed: Float[Array, "dimension samples"], weights: Any, phi: Activation = SIGMOID
-) -> Weights:
+def signed_gradient(W: Weights, signed: Columns, weights: Any, phi: Activation = SIGMOID) -> Weights:
     """∇ Σ_i weights_i ℓ_i from the columns (2y - 1)x: the layout in which a compiled step takes half the time."""
     t = namespace(signed).maximum(W.T @ signed, phi.floor)
     value, first = phi.derivatives(t, 1)
@@ -184,9 +183,7 @@ def factors(W: Weights, x: Inputs, y: Labels, phi: Activation = SIGMOID) -> tupl
     return -sign * first / W.shape[1], bends(first, second)
 
 
-def third_factors(
-    W: Weights, x: Inputs, y: Labels, phi: Activation = SIGMOID
-) -> Float[Array, "samples neurons neurons neurons"]:
+def third_factors(W: Weights, x: Inputs, y: Labels, phi: Activation = SIGMOID) -> Float[Array, "samples K K K"]:
     """T_jlk: ∂ξ_jl/∂w_k = T_jlk x."""
     K = W.shape[1]
     xp = namespace(x)

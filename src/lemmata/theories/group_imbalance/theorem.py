@@ -120,9 +120,7 @@ CLAIMS = (
         or the end of the run, in every seed.""")
     .in_symbols(r"\|W_{t+1}-\widehat{W}_n\|_F < \|W_t-\widehat{W}_n\|_F")
     .judged(
-        largest_ratio("random"),
-        lm.at_most(1.0, by="every", strict=True),
-        lm.Control("step 2.5/λ_max", case="long step"),
+        largest_ratio("random"), lm.at_most(1.0, "every", strict=True), lm.Control("step 2.5/λ_max", case="long step")
     ),
     _theorem("g1-rate", "identity", "(4.9)")
     .states("""Along the slowest direction the fitted rate is η₀ times the least eigenvalue of the Hessian at the
@@ -155,9 +153,7 @@ CLAIMS = (
         1.45].""")
     .in_symbols(r"n\,E\|\widehat{W}_n-W^*\|_F^2 / \mathrm{tr} F^{-1} \to 1")
     .judged(
-        error_constant(),
-        lm.within(0.55, 1.45, by="mean", predicted=1.0),
-        lm.Control("F without its factor 1/K²", factor=9.0),
+        error_constant(), lm.within(0.55, 1.45, "mean", predicted=1.0), lm.Control("F without its 1/K²", factor=9.0)
     ),
     _theorem("g4-risk", "bound", "(4.11)")
     .states("""As stated, the risk vanishes like √(d log n/n): the average cross entropy over that does not grow with n

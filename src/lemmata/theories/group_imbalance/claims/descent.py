@@ -103,9 +103,7 @@ CLAIMS = (
     .states("""Fixed noise moves the limit by ‖∇²f_n⁻¹ν̄‖: to 5 % where that is at most 0.03, to 25 % up to 0.25, in
         every seed.""")
     .in_symbols(r"\|W_\infty-\widehat{W}_n\|_F = \|(\nabla^2 f_n)^{-1}\bar\nu\|")
-    .judged(
-        shift_error(), lm.at_most(1.0, by="every"), lm.Control("prediction ‖ν̄‖/λ_max", prediction="largest eigenvalue")
-    ),
+    .judged(shift_error(), lm.at_most(1.0, by="every"), lm.Control("prediction ‖ν̄‖/λ_max", prediction="largest")),
     lm.Claim("g2-noise-bound", "Theorem 2, (4.8)", "bound")
     .states("""Fixed noise moves the limit by at most the paper's bound, and fresh noise by less than half as much as
         fixed, in every seed, at ξ = 10⁻³ and 10⁻².""")

@@ -109,13 +109,10 @@ def concentration(setting: Setting, seed: int) -> dict[str, Any]:
     known = population.average_fisher(world.mixture.weights, population.fishers(*world.parts, setting.phi))
     W, *at_distance = reference(fixed, min(REFERENCE, 400 * setting.test_points))
     places = ((world.truth, (0.0, known)), (W, at_distance))
-    gaps = [
-        [found - true for found, true in zip(expansion(at, sample.x, sample.y, setting), exact, strict=True)]
-        for at, exact in places
-    ]
+    pairs = [(expansion(at, sample.x, sample.y, setting), exact) for at, exact in places]
     return {
-        "hessian_error": np.array([np.linalg.norm(hessian, 2) for _, hessian in gaps]),
-        "gradient_error": np.array([np.linalg.norm(gradient) for gradient, _ in gaps]),
+        "hessian_error": np.array([np.linalg.norm(found[1] - true[1], 2) for found, true in pairs]),
+        "gradient_error": np.array([np.linalg.norm(found[0] - true[0]) for found, true in pairs]),
     }
 
 
