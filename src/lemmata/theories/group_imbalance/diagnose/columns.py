@@ -135,7 +135,8 @@ def _inputs(frame: pd.DataFrame) -> tuple[np.ndarray, list[str], list[str]]:
         words = column.astype(str)
         sizes = words.value_counts()
         if len(sizes) > WORDS:
-            other = words[pd.to_numeric(words, errors="coerce").isna()]
+            numeric: Any = pd.to_numeric(words, errors="coerce")
+            other: Any = words[numeric.isna()]
             mixed = (
                 f"words ({_listed(other.unique(), 3)}) in {len(other)} of its {len(words)} rows, numbers in the others"
             )
