@@ -198,7 +198,7 @@ CLAIMS = (
     .states("No draw of the gradient noise is longer than ξ√(dK): the largest of 10⁴.")
     .in_symbols(r"\|\nu_i\|_F\le\xi\sqrt{dK}")
     .judged(noise_norm(), lm.at_most(1.0), lm.Control("Gaussian noise of the deviation ξ", law="gaussian")),
-    # a third of the problems is expected to violate it; with the factor τ^-K of h none of 300 does (see the page)
+    # a third of the problems is expected to violate it; with the factor τ^-K of h 4 of 600 do (see the page)
     lm.Claim("g23-lower", "Lemma C.4.4", "bound")
     .states("""As stated, for any means: the curvature at the ground truth is at least 4h/K², in 60 random problems with
         means of scale 2.""")
