@@ -174,7 +174,9 @@ def gradient(W: Weights, x: Inputs, y: Labels, phi: Activation = SIGMOID) -> Wei
 def bends(first: Array, second: Array) -> Float[Array, "neurons neurons samples"]:
     """ξ_jl from φ'/P and φ''/P: the Hessian of one sample's loss is ξ ⊗ xxᵀ."""
     K = len(first)
-    return first[:, None] * first / K**2 - np.eye(K)[:, :, None] * (second / K)
+    xi = first[:, None] * first / K**2
+    xi[np.diag_indices(K)] -= second / K
+    return xi
 
 
 def factors(W: Weights, x: Inputs, y: Labels, phi: Activation = SIGMOID) -> tuple[Array, Array]:
