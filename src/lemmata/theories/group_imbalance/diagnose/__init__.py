@@ -7,6 +7,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 import lemmata as lm
+from lemmata.theories.group_imbalance.data import Mixture
 from lemmata.theories.group_imbalance.diagnose import figure
 from lemmata.theories.group_imbalance.diagnose.check import CANNOT_TELL, NO, SIZES, YES, Check, check
 from lemmata.theories.group_imbalance.diagnose.columns import Columns, read_columns
@@ -17,6 +18,8 @@ from lemmata.theories.group_imbalance.network import SIGMOID
 AVERAGE = "average"
 MILLION = 1e6
 UNIT = "log loss"
+FLOOR = 1e-9
+"""Added to every variance: a word may be absent from a group."""
 SAID = {YES: "as predicted", NO: "not as predicted", CANNOT_TELL: "too little to confirm what is predicted"}
 
 
@@ -42,18 +45,20 @@ def diagnose(
         errors = spread_of_changes(w, columns.x, columns.y, columns.members, at, 1.0, seed)
         found = check(columns, seed, progress, splits)
     judged = [*columns.groups, AVERAGE]
+    mixture = known_mixture(columns.x[:, 1:], columns.members, FLOOR)
+    rows = group_rows(columns, w, at, mixture)
     return lm.Diagnosis(
         kind="groups",
         source=columns.source,
         sizes={"rows": len(columns.y), "inputs": columns.x.shape[1], "groups": groups},
         findings=findings(columns, found),
         quantities={
-            "groups": group_rows(columns, w, at),
+            "groups": rows,
             "one_more_row_in_millionths_of_log_loss": one_more_row(columns, at, errors),
             "count_doubled_in_thousandths_of_log_loss": check_rows(judged, found),
             "reading": columns.notes + reading(columns, found),
         },
-        assumptions=assumptions(columns, w, at),
+        assumptions=assumptions(columns, w, mixture.means, rows),
         files=columns.files,
         draw=lambda: figure.draw(columns, found, at, errors),
     )
@@ -135,16 +140,9 @@ def reading(columns: Columns, found: Check) -> list[str]:
     return sentences
 
 
-Array = np.ndarray
-FLOOR = 1e-9
-"""Added to every variance: a word may be absent from a group."""
-
-
-def group_rows(data: Columns, w: Array, at: Fitted) -> list[dict[str, Any]]:
+def group_rows(data: Columns, w: np.ndarray, at: Fitted, mixture: Mixture) -> list[dict[str, Any]]:
     """A row a group: share, label rate, risk, excess by the theory, norm and effective rank of its covariance."""
-    mixture = known_mixture(data.x[:, 1:], data.members, FLOOR)
-    inverse = np.linalg.inv(at.total)
-    rows = []
+    rows, inverse = [], np.linalg.inv(at.total)
     for group, name in enumerate(data.groups):
         mine, factor = data.members == group, float(np.trace(at.information[group] @ inverse))
         spread = np.linalg.eigvalsh(mixture.covariances[group])
@@ -158,10 +156,8 @@ def group_rows(data: Columns, w: Array, at: Fitted) -> list[dict[str, Any]]:
     return rows
 
 
-def assumptions(data: Columns, w: Array, at: Fitted) -> list[lm.Assumption]:
+def assumptions(data: Columns, w: np.ndarray, means: np.ndarray, rows: list[dict[str, Any]]) -> list[lm.Assumption]:
     """Whether these data have what the paper's theorem takes for granted."""
-    rows = group_rows(data, w, at)
-    means = known_mixture(data.x[:, 1:], data.members, FLOOR).means
     norms, ranks = (np.array([row[name] for row in rows]) for name in ("covariance norm", "effective rank"))
     apart = max(float(np.linalg.norm(a - b)) for a in means for b in means) / float(np.sqrt(norms.max()))
     p = SIGMOID.value(data.x @ w)
