@@ -86,6 +86,7 @@ def rises(data: xr.Dataset, reverse: bool = False) -> dict[str, xr.DataArray | f
 
 
 FLAT = ("falls", "does not rise")
+LARGER = "the group with the larger covariance"
 RAW = "average_raw_risk"
 away = partial(risk_trend.of("f46b-mean"), along="path", ends=("away 0", "away 2"))
 RISK = r"\bar f_2(\widehat{W}_n)-\bar f_2(W^*)"
@@ -158,7 +159,7 @@ CLAIMS = (
     .judged(
         risk_trend(levels=FLAT),
         lm.at_most({"falls": -0.2, "does not rise": 0.2}, fails_if="all"),
-        lm.Control("the group with the larger spread", risk_trend.of("f47b-fraction")(levels=FLAT), expected=lm.HOLDS),
+        lm.Control(LARGER, risk_trend.of("f47b-fraction")(levels=FLAT), expected=lm.HOLDS),
         expected=lm.INCONCLUSIVE,
     ),
     lm.Claim("g9-group-risk-corrected", "Corollary (iv), corrected", "comparison", corrects="g9-group-risk")
@@ -168,7 +169,7 @@ CLAIMS = (
     .judged(
         predictor_ratio(),
         lm.within(0.85, 1.15, predicted=1.0),
-        lm.Control("the group with the larger covariance", predictor_ratio.of("f47b-fraction")()),
+        lm.Control(LARGER, predictor_ratio.of("f47b-fraction")()),
     ),
     lm.Claim("g10-group-risk", "Corollary (v), Figure 4.7 (b)", "ordering")
     .states("""As stated, more of the group with the largest covariance raises its risk: the excess risk of group 2
