@@ -2,8 +2,8 @@
 
 `edges.csv` (or .txt, .tsv) has two nodes a line, and perhaps a weight; `labels.csv` (.txt, .npy) a class a line, -1
 for unknown, or a node and its class; classes may be words, and so may nodes that are named. `features.csv` (.npy, or
-.npz of scipy.sparse) has a row a node. Commas, semicolons, spaces and tabs separate; words may stand in quotes; # begins a
-comment; the first line of a text may be a header.
+.npz of scipy.sparse) has a row a node. Commas, semicolons, spaces and tabs separate; words may stand in quotes; #
+begins a comment; the first line of a text may be a header.
 """
 
 from __future__ import annotations
