@@ -15,7 +15,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
-from threadpoolctl import threadpool_limits
 
 import lemmata as lm
 from lemmata.datasets.graphs.graph import Graph
@@ -23,6 +22,7 @@ from lemmata.theories.graph_transformer.deep.data import normalised_edges, read
 from lemmata.theories.graph_transformer.diagnose import arms as ways
 from lemmata.theories.graph_transformer.diagnose.arms import DRAWN, Arm, Drawn, block, mean_of
 from lemmata.theories.graph_transformer.diagnose.findings import findings
+from lemmata.theories.graph_transformer.diagnose.ridge import one_thread
 from lemmata.theories.graph_transformer.diagnose.trial import scorer, try_arms
 from lemmata.theories.graph_transformer.real_graphs.tables import RealSetting, measured
 
@@ -53,7 +53,7 @@ def measure_advice(setting: RealSetting, seed: int) -> dict[str, Any]:
     told = np.full((len(TOLD), len(QUESTIONS), ROUNDS), np.nan)
     fresh, error = np.full((2, len(QUESTIONS), len(MODELS), ROUNDS), np.nan)
     part = np.random.default_rng([seed, 1]).permutation(graph.nodes) % ROUNDS
-    with threadpool_limits(1):
+    with one_thread():
         seen = 0
         for r in range(setting.rounds):
             rng = np.random.default_rng([seed, 2, r])
