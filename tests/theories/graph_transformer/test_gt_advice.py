@@ -57,6 +57,17 @@ def test_held_out_predictions_are_those_of_models_that_have_not_seen_the_fold(mo
             np.testing.assert_allclose(found[out], model.predict(inputs[out]), atol=2e-3)
 
 
+def test_nodes_with_the_same_inputs_get_the_same_prediction_whatever_their_labels_are():
+    rng = np.random.default_rng(0)
+    kind, label, fold = rng.integers(0, 6, 600), (rng.random(600) < 0.2).astype(int), rng.integers(0, 5, 600)
+    inputs = block(np.eye(6)[kind])
+    for each in (inputs, block(bumps(inputs, rng)), np.zeros((600, 1))):
+        found = held_out(decompose(each, np.eye(2)[label]), fold)
+        for f in range(5):
+            rows = np.concatenate([each, found], axis=1)[fold == f]
+            assert len(np.unique(rows, axis=0)) == len(np.unique(each[fold == f], axis=0))
+
+
 def test_every_library_of_linear_algebra_is_held_to_one_thread_also_one_that_was_not_loaded_yet():
     code = (
         "import sys; from threadpoolctl import threadpool_info as info; "
