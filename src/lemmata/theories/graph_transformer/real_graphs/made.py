@@ -3,7 +3,7 @@ that the graph tells, in the features, the neighbours, the number of neighbours,
 """
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -84,7 +84,7 @@ def _blocks(rng: np.random.Generator, kind: Blocks) -> Drawn:
 def two_hops(rng: np.random.Generator) -> Drawn:
     """The features of the nodes at distance 2 decide."""
     edges, features = block_edges(rng, np.zeros(NODES, int), 1.0, 3), rng.normal(size=(NODES, 6))
-    near = make_graph(edges, None, np.zeros(NODES)).adjacency
+    near: Any = make_graph(edges, None, np.zeros(NODES)).adjacency
     far = (near @ near > 0).astype(float) - (near > 0)
     far.setdiag(0)
     total = far.maximum(0) @ features[:, 0]
