@@ -17,7 +17,7 @@ import lemmata as lm
 from lemmata.lab import runner, shelf
 from lemmata.lab import sweep as sweeps
 from lemmata.lab.ensemble import Layout
-from lemmata.lab.outlook import look_ahead
+from lemmata.lab.outlook import Foresights, look_ahead
 from lemmata.lab.registry import load
 
 THEORY = """
@@ -223,9 +223,9 @@ def test_what_changes_nothing_in_some_cells_only_is_not_told() -> None:
     from lemmata.lab.grid import make_grid
 
     grid = make_grid(Gated(), {"amount": [1.0, 2.0], "mode": ["off", "on"]})
-    assert look_ahead(simulate, grid, 0, "float32").idle == []
+    assert look_ahead(Foresights(simulate, 0, "float32"), grid).idle == []
     grid = make_grid(Gated(), {"amount": [1.0, 2.0]})
-    assert look_ahead(simulate, grid, 0, "float32").idle == ["amount"]
+    assert look_ahead(Foresights(simulate, 0, "float32"), grid).idle == ["amount"]
 
 
 def test_a_number_that_is_read_outside_the_pieces_has_an_effect() -> None:
@@ -245,7 +245,7 @@ def test_a_number_that_is_read_outside_the_pieces_has_an_effect() -> None:
     from lemmata.lab.grid import make_grid
 
     grid = make_grid(Plain(), {"scale": [1.0, 2.0]})
-    assert look_ahead(simulate, grid, 0, "float32").idle == []
+    assert look_ahead(Foresights(simulate, 0, "float32"), grid).idle == []
 
 
 def test_a_full_disk_only_means_that_trainings_are_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
