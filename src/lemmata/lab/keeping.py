@@ -14,6 +14,7 @@ from typing import Any, get_type_hints
 import jax
 import numpy as np
 
+from lemmata.lab import live
 from lemmata.lab.errors import UserError
 
 
@@ -51,7 +52,10 @@ def starting(network: Any, counts: Mapping[str, Any] | None = None, /, like: Cal
     if _here.given is None:
         return network[0] if _is_shaped(network) else network
     _here.started = True
-    return _put(like() if like else network, None, _here.given, _used(counts), "network")
+    if like:
+        with live.tracing():  # only shapes are wanted: pieces that it calls are part of what is traced
+            network = like()
+    return _put(network, None, _here.given, _used(counts), "network")
 
 
 class Watching:
