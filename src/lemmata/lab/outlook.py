@@ -68,7 +68,9 @@ class Foresights:
             closed: Any = jax.make_jaxpr(lambda problem: simulation.run(problem, key, prepared))(problem)
             pruned, used = dce_jaxpr(closed.jaxpr, [True] * len(closed.jaxpr.outvars))
             numbers = [names.name_of(x) for x, is_used in zip(jax.tree.leaves(problem), used, strict=True) if is_used]
-            return names.digest(str(pruned).encode(), *(names.plain(c).tobytes() for c in closed.consts), *numbers)
+            return names.digest(
+                names.digest_program(pruned), *(names.plain(c).tobytes() for c in closed.consts), *numbers
+            )
 
 
 class Outlook(NamedTuple):
