@@ -25,11 +25,13 @@ import jax
 import jaxtyping
 import pytest
 import shapes
+from order import in_order
 
 jaxtyping.install_import_hook(shapes.modules(), "shapes.check")
 
 CACHE = os.environ.setdefault("LEMMATA_CACHE", str(Path.home() / ".cache" / "lemmata" / "tests"))
-THEORIES = Path(__file__).parent / "theories"
+TESTS = Path(__file__).parent
+THEORIES = TESTS / "theories"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -46,6 +48,7 @@ def pytest_configure(config: pytest.Config) -> None:
     from costs import Costs
 
     config.pluginmanager.register(Costs())
+    config.option.loadscopereorder = False  # the order of `pytest_collection_modifyitems` counts, not that of xdist
 
 
 def group_of(path: Path) -> str:
@@ -56,11 +59,21 @@ def group_of(path: Path) -> str:
 
 @pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Programs of a theory are counted first, before its other tests have left anything in the worker."""
-    items.sort(key=lambda item: item.path.name != "test_smoke.py")
+    """Groups follow each other as `order.py` says. Within one, programs of a theory are counted first, before its other
+    tests have left anything in the worker."""
     for item in items:
         if not item.get_closest_marker("xdist_group"):
             item.add_marker(pytest.mark.xdist_group(group_of(item.path)))
+    groups = [(name_of(item), item.path.relative_to(TESTS).as_posix()) for item in items]
+    place = {group: number for number, group in enumerate(in_order(groups))}
+    items.sort(key=lambda item: (place[name_of(item)], item.path.name != "test_smoke.py"))
+
+
+def name_of(item: pytest.Item) -> str:
+    """The group of a test."""
+    marker = item.get_closest_marker("xdist_group")
+    assert marker
+    return marker.args[0]
 
 
 @pytest.fixture(autouse=True)
@@ -76,10 +89,8 @@ _group = ""
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Compiled programs are dropped after each group: each holds memory mappings, of which a process has 65530."""
     global _group
-    marker = item.get_closest_marker("xdist_group")
-    assert marker
-    if _group != marker.args[0]:
-        _group = marker.args[0]
+    if _group != name_of(item):
+        _group = name_of(item)
         jax.clear_caches()
         gc.collect()
 

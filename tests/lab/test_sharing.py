@@ -17,7 +17,8 @@ import lemmata as lm
 from lemmata.lab import runner, shelf
 from lemmata.lab import sweep as sweeps
 from lemmata.lab.ensemble import Layout
-from lemmata.lab.outlook import look_ahead
+from lemmata.lab.names import describe
+from lemmata.lab.outlook import Foresights, look_ahead
 from lemmata.lab.registry import load
 
 THEORY = """
@@ -223,9 +224,9 @@ def test_what_changes_nothing_in_some_cells_only_is_not_told() -> None:
     from lemmata.lab.grid import make_grid
 
     grid = make_grid(Gated(), {"amount": [1.0, 2.0], "mode": ["off", "on"]})
-    assert look_ahead(simulate, grid, 0, "float32").idle == []
+    assert look_ahead(Foresights(simulate, 0, "float32"), grid).idle == []
     grid = make_grid(Gated(), {"amount": [1.0, 2.0]})
-    assert look_ahead(simulate, grid, 0, "float32").idle == ["amount"]
+    assert look_ahead(Foresights(simulate, 0, "float32"), grid).idle == ["amount"]
 
 
 def test_a_number_that_is_read_outside_the_pieces_has_an_effect() -> None:
@@ -245,7 +246,7 @@ def test_a_number_that_is_read_outside_the_pieces_has_an_effect() -> None:
     from lemmata.lab.grid import make_grid
 
     grid = make_grid(Plain(), {"scale": [1.0, 2.0]})
-    assert look_ahead(simulate, grid, 0, "float32").idle == []
+    assert look_ahead(Foresights(simulate, 0, "float32"), grid).idle == []
 
 
 def test_a_full_disk_only_means_that_trainings_are_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -256,3 +257,49 @@ def test_a_full_disk_only_means_that_trainings_are_not_kept(monkeypatch: pytest.
     record, data = run("e1-shift")
     assert counts(record) == (8, 16), "in memory they are shared all the same"
     assert data.error.notnull().all()
+
+
+def test_the_name_of_a_program_does_not_depend_on_what_was_traced_before() -> None:
+    """What is traced at the same time elsewhere, or dropped meanwhile, changes how JAX prints a program."""
+    inner, forgets = jax.jit(lambda x: 2 * jax.numpy.sin(x)), False
+
+    def program(x: jax.Array) -> jax.Array:
+        first = inner(x)
+        if forgets:
+            jax.clear_caches()
+        return first + inner(x)
+
+    def trace() -> Any:
+        return jax.jit(lambda x: program(x)).trace(jax.ShapeDtypeStruct((3,), "float32"))
+
+    first = trace()
+    forgets = True
+    second = trace()
+    assert str(first.jaxpr) != str(second.jaxpr)
+    assert describe(first, 1, 1).digest == describe(second, 1, 1).digest
+    other = jax.jit(lambda x: inner(x) - inner(x)).trace(jax.ShapeDtypeStruct((3,), "float32"))
+    assert describe(other, 1, 1).digest != describe(first, 1, 1).digest
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        lambda x, y: 2.5 * jax.numpy.sin(x) + y,
+        lambda x, y: 2 * jax.numpy.cos(x) + y,
+        lambda x, y: 2 * jax.numpy.sin(y) + x,
+        lambda x, y: 2 * jax.numpy.sin(x) + x,
+        lambda x, y: jax.lax.fori_loop(0, 2, lambda i, z: jax.numpy.sin(z), x) + y,
+        lambda x, y: jax.lax.cond(x[0] > 0, jax.numpy.sin, jax.numpy.cos, x) + y,
+        lambda x, y: jax.lax.cond(x[0] > 0, jax.numpy.cos, jax.numpy.sin, x) + y,
+        lambda x, y: jax.numpy.sum(x) + y,
+        lambda x, y: jax.numpy.sum(x, keepdims=True) + y,
+        lambda x, y: (2 * jax.numpy.sin(x) + y).astype("float16"),
+    ],
+)
+def test_other_programs_have_other_names(other: Callable[..., jax.Array]) -> None:
+    shape = jax.ShapeDtypeStruct((3,), "float32")
+    named = {
+        describe(jax.jit(each).trace(shape, shape), 2, 1).digest
+        for each in (lambda x, y: 2 * jax.numpy.sin(x) + y, other)
+    }
+    assert len(named) == 2

@@ -116,10 +116,54 @@ def describe(traced: Any, given: int, results: int) -> Program:
     closed = traced.jaxpr
     wanted = [i < results for i in range(len(closed.jaxpr.outvars))]
     pruned, used = dce_jaxpr(closed.jaxpr, wanted)
-    # functions inside a program are printed with their addresses
-    text = re.sub(r"0x[0-9a-f]+", "", str(pruned))
     constants = [plain(constant).tobytes() for constant in closed.consts]
-    return Program(digest(text.encode(), *constants), tuple(used[:given]), traced.out_info)
+    return Program(digest(digest_program(pruned), *constants), tuple(used[:given]), traced.out_info)
+
+
+def digest_program(jaxpr: Any, known: dict[int, bytes] | None = None) -> bytes:
+    """A digest of what a program does: by its operations in order, with their parameters, types and constants.
+
+    Not by its text: a part that occurs twice is printed once or twice, as JAX had it at hand or traced it anew.
+    """
+    known = {} if known is None else known
+    if id(jaxpr) in known:
+        return known[id(jaxpr)]
+    number: dict[Any, str] = {}
+
+    def place(atom: Any) -> str:
+        if hasattr(atom, "val"):
+            value = plain(atom.val) if is_key(atom.val) else np.asarray(atom.val)
+            return f"={value.tobytes().hex()}:{_kind(atom.aval)}"
+        if atom not in number:
+            number[atom] = str(len(number))
+            return f"{number[atom]}:{_kind(atom.aval)}"
+        return number[atom]
+
+    parts = [" ".join(map(place, (*jaxpr.constvars, *jaxpr.invars)))]
+    for equation in jaxpr.eqns:
+        parts += [equation.primitive.name, " ".join(map(place, equation.invars))]
+        parts += [f"{name}={_spell(value, known)}" for name, value in sorted(equation.params.items())]
+        parts += [" ".join(map(place, equation.outvars))]
+    parts.append(" ".join(map(place, jaxpr.outvars)))
+    known[id(jaxpr)] = digest(*(part.encode() for part in parts))
+    return known[id(jaxpr)]
+
+
+_kind = functools.lru_cache(10_000)(str)  # of an array: thousands of results have one of a few
+
+
+def _spell(value: Any, known: dict[int, bytes]) -> str:
+    """A parameter of an operation."""
+    if hasattr(value, "eqns"):
+        return digest_program(value, known).hex()
+    if hasattr(value, "jaxpr") and hasattr(value, "consts"):
+        constants = [plain(constant).tobytes() for constant in value.consts]
+        return digest(digest_program(value.jaxpr, known), *constants).hex()
+    if isinstance(value, (tuple, list)):
+        return f"({','.join(_spell(each, known) for each in value)})"
+    if isinstance(value, (np.ndarray, jax.Array)):
+        return plain(value).tobytes().hex()
+    return re.sub(r"0x[0-9a-f]+", "", str(value))  # functions are printed with their addresses
 
 
 def name_call(program: Program, leaves: Sequence[Any]) -> bytes:

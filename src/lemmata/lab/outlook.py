@@ -31,6 +31,48 @@ LOOKED_AT = 32
 """Kinds of runs whose room is looked at, at most."""
 
 
+class Foresights:
+    """The runs of a simulation as they are foreseen: a setting is looked at once, whoever asks."""
+
+    def __init__(self, simulation: Simulation, seed: int, precision: str) -> None:
+        self.simulation, self.seed, self.precision = simulation, seed, precision
+        self._known: dict[int, tuple[Setting, Foresight]] = {}
+
+    def __call__(self, setting: Setting) -> Foresight:
+        known = self._known.get(id(setting))  # a setting may hold arrays, which have no hash
+        if known is None:
+            known = setting, self.simulation.foresee(setting, self.seed, self.precision)
+            self._known[id(setting)] = known
+        return known[1]
+
+    def unless_broken(self, setting: Setting) -> Foresight | None:
+        """None for a broken cell, which fails when it is computed, with its reason."""
+        try:
+            return self(setting)
+        except errors_of_theories() as error:
+            if is_for_the_user(error):
+                raise
+            return None
+
+    def shapes(self, setting: Setting) -> dict[str, tuple[int, ...]]:
+        """The shapes of what a run of this setting returns; only a host simulation is run for it."""
+        if self.simulation.host:
+            return result_shapes(self.simulation, setting, self.seed, self.precision)
+        return self(setting).shapes
+
+    def whole_run(self, setting: Setting) -> bytes:
+        """The name of all that a run returns: by the whole of its program and the numbers that this uses."""
+        simulation, seed = self.simulation, self.seed
+        with numerics(self.precision):
+            problem, key, prepared = setting.problem(), jax.random.key(seed), simulation.prepared(setting, seed)
+            closed: Any = jax.make_jaxpr(lambda problem: simulation.run(problem, key, prepared))(problem)
+            pruned, used = dce_jaxpr(closed.jaxpr, [True] * len(closed.jaxpr.outvars))
+            numbers = [names.name_of(x) for x, is_used in zip(jax.tree.leaves(problem), used, strict=True) if is_used]
+            return names.digest(
+                names.digest_program(pruned), *(names.plain(c).tobytes() for c in closed.consts), *numbers
+            )
+
+
 class Outlook(NamedTuple):
     """The family of every cell, and the axes whose labels all give the same runs."""
 
@@ -47,11 +89,11 @@ class Outlook(NamedTuple):
         return [number[family] for family in self.family.values()]
 
 
-def look_ahead(simulation: Simulation, grid: Grid, seed: int, precision: str) -> Outlook:
+def look_ahead(foresights: Foresights, grid: Grid) -> Outlook:
     """The outlook of this grid; of a host simulation nothing is known."""
-    if simulation.host or len(grid.cells) == 1:
+    if foresights.simulation.host or len(grid.cells) == 1:
         return Outlook({cell: cell for cell in grid.cells}, [])
-    foresee = functools.cache(lambda cell: _foresee(simulation, grid.cells[cell], seed, precision))
+    foresee = lambda cell: foresights.unless_broken(grid.cells[cell])  # noqa: E731
     classes: list[list[Hashable]] = []
     idle = []
     for axis, name in enumerate(grid.labels):
@@ -63,7 +105,7 @@ def look_ahead(simulation: Simulation, grid: Grid, seed: int, precision: str) ->
             classes.append(_classes([foresee(cell) for cell in cells]))
         others = (cell for cell in grid.cells if cell[axis] == 0)
         lines = (((grid.cells[each], foresee(each)) for each in _along(grid, axis, cell)) for cell in others)
-        if len(cells) > 1 and all(_all_alike(simulation, line, seed, precision) for line in lines):
+        if len(cells) > 1 and all(_all_alike(foresights, line) for line in lines):
             idle.append(name)
     family = {cell: tuple(classes[axis][label] for axis, label in enumerate(cell)) for cell in grid.cells}
     return Outlook(family, idle)
@@ -80,12 +122,12 @@ def _classes(seen: list[Foresight | None]) -> list[Hashable]:
     return [names if names and None not in names else label for label, names in enumerate(trainings)]
 
 
-def find_shapes(simulation: Simulation, grid: Grid, seed: int, precision: str) -> dict[str, tuple[int, ...]]:
+def find_shapes(foresights: Foresights, grid: Grid) -> dict[str, tuple[int, ...]]:
     """The shapes of the first cell that returns what is declared; a broken one does not stop the others."""
-    reasons, too_large = list[str](), 0
+    reasons, too_large, simulation = list[str](), 0, foresights.simulation
     for cell, setting in grid.cells.items():
         try:
-            shapes = result_shapes(simulation, setting, seed, precision)
+            shapes = foresights.shapes(setting)
         except errors_of_theories() as error:
             if is_for_the_user(error):
                 raise
@@ -103,19 +145,21 @@ def find_shapes(simulation: Simulation, grid: Grid, seed: int, precision: str) -
     raise Broken(f"every cell failed; first, at {reasons[0]}")
 
 
-def check_runs(simulation: Simulation, grid: Grid, seed: int, precision: str) -> Needs:
+def check_runs(foresights: Foresights, grid: Grid) -> Needs:
     """What one seed of this grid needs; cells whose runs do not fit into memory are refused, before anything is
     compiled. A broken cell is none of these."""
     most, steps, cells, operations = 0, collections.Counter[Any](), collections.Counter[Any](), dict[Any, float]()
 
-    def needs(setting: Setting) -> int:
+    def look(setting: Setting) -> tuple[int, float]:
+        """The bytes that a run needs at least, and the operations of a step of it."""
         try:
-            return max((piece.room for piece in simulation.foresee(setting, seed, precision).pieces), default=0)
+            pieces = foresights(setting).pieces
         except OverflowError:  # sizes that no array has
-            return sys.maxsize
+            return sys.maxsize, 0.0
+        return max((piece.room for piece in pieces), default=0), sum(piece.operations for piece in pieces)
 
     for cell, setting in grid.cells.items():
-        if simulation.host:
+        if foresights.simulation.host:
             break
         try:
             static = setting.problem().static
@@ -123,11 +167,10 @@ def check_runs(simulation: Simulation, grid: Grid, seed: int, precision: str) ->
             steps[static] += getattr(setting, "steps", 0)
             if static not in operations and len(operations) < LOOKED_AT:
                 operations[static] = 0.0
-                lower = functools.partial(room.field_to_lower, setting, needs)
-                room.check(f"A run at {grid.describe(cell)}", needs(setting), lower)
-                pieces = simulation.foresee(setting, seed, precision).pieces
-                operations[static] = sum(piece.operations for piece in pieces)
-                most = max([most, *(piece.room for piece in pieces)])
+                needed, operations[static] = look(setting)
+                lower = functools.partial(room.field_to_lower, setting, lambda other: look(other)[0])
+                room.check(f"A run at {grid.describe(cell)}", needed, lower)
+                most = max(most, needed)
         except errors_of_theories() as error:
             if is_for_the_user(error):
                 raise
@@ -144,33 +187,20 @@ def check_results(shapes: Mapping[str, tuple[int, ...]], grid: Grid, seeds: int,
     room.check(what, numbers * size, lambda: f"the number of seeds, {seeds}")
 
 
-def idle_fields(
-    simulation: Simulation, setting: Setting, usual: Setting, given: Iterable[str], seed: int, precision: str
-) -> list[str]:
+def idle_fields(foresights: Foresights, setting: Setting, usual: Setting, given: Iterable[str]) -> list[str]:
     """Those of the given fields that change nothing: with their usual values the run is the same."""
-    if simulation.host:
+    if foresights.simulation.host:
         return []
     found = []
     for name in given:
         other = setting.replace(**{name: getattr(usual, name)})
-        pair = [(each, _foresee(simulation, each, seed, precision)) for each in (setting, other)]
-        if other != setting and _all_alike(simulation, pair, seed, precision):
+        pair = [(each, foresights.unless_broken(each)) for each in (setting, other)]
+        if other != setting and _all_alike(foresights, pair):
             found.append(name)
     return found
 
 
-def _foresee(simulation: Simulation, setting: Setting, seed: int, precision: str) -> Foresight | None:
-    try:
-        return simulation.foresee(setting, seed, precision)
-    except errors_of_theories() as error:
-        if is_for_the_user(error):
-            raise
-        return None  # a broken cell fails when it is computed, with its reason
-
-
-def _all_alike(
-    simulation: Simulation, runs: Iterable[tuple[Setting, Foresight | None]], seed: int, precision: str
-) -> bool:
+def _all_alike(foresights: Foresights, runs: Iterable[tuple[Setting, Foresight | None]]) -> bool:
     """Whether these settings give the same runs: the same pieces, and nothing else that reads what differs."""
     settings, first = [], None
     for setting, seen in runs:
@@ -178,14 +208,4 @@ def _all_alike(
         if seen is None or first is None or seen.pieces != first.pieces or None in [each.name for each in seen.pieces]:
             return False
         settings.append(setting)
-    return len({_whole_run(simulation, setting, seed, precision) for setting in settings}) == 1
-
-
-def _whole_run(simulation: Simulation, setting: Setting, seed: int, precision: str) -> bytes:
-    """The name of all that a run returns: by the whole of its program and the numbers that this uses."""
-    with numerics(precision):
-        problem, key, prepared = setting.problem(), jax.random.key(seed), simulation.prepared(setting, seed)
-        closed: Any = jax.make_jaxpr(lambda problem: simulation.run(problem, key, prepared))(problem)
-        pruned, used = dce_jaxpr(closed.jaxpr, [True] * len(closed.jaxpr.outvars))
-        numbers = [names.name_of(x) for x, is_used in zip(jax.tree.leaves(problem), used, strict=True) if is_used]
-        return names.digest(str(pruned).encode(), *(names.plain(c).tobytes() for c in closed.consts), *numbers)
+    return len({foresights.whole_run(setting) for setting in settings}) == 1

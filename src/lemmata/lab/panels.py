@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter, NullLocator
 from matplotlib.transforms import ScaledTranslation
@@ -55,6 +56,7 @@ def panels(
     assert count <= MOST_PANELS, f"{count} panels cannot be read at the width of a page"
     columns = -(-count // rows)
     figure = Figure(figsize=(width * columns, height * rows), layout="constrained")
+    FigureCanvasAgg(figure)  # lays out what it draws: else every word is measured once for either
     axes = list(np.ravel(figure.subplots(rows, columns, **shared)))
     for ax in axes:
         ax.grid(True, color="#e4e4e4", linewidth=0.7)

@@ -171,8 +171,10 @@ def _figure(drawn: Any) -> Figure:
 
 def _render(figure: Figure, stamp: str) -> dict[str, bytes]:
     """The figure in every format, with a line at its foot that says what it is of."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 
+    FigureCanvasAgg(figure)  # one canvas lays out and draws: what it has measured of the words, it knows
     foot = 0.16 / figure.get_figheight()
     figure.text(0.995, 0.2 * foot, stamp, ha="right", va="bottom", fontsize=6.5, color="#8a8a8a")
     figure.set_dpi(DOTS)

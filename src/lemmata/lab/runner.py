@@ -22,7 +22,7 @@ from lemmata.lab.ensemble import Layout, default_layout
 from lemmata.lab.errors import UserError
 from lemmata.lab.files import lock, writing
 from lemmata.lab.lanes import prints_aside
-from lemmata.lab.outlook import check_results, check_runs, find_shapes, idle_fields, look_ahead
+from lemmata.lab.outlook import Foresights, check_results, check_runs, find_shapes, idle_fields, look_ahead
 from lemmata.lab.plans import Options, Plan, plan
 from lemmata.lab.publish import Computed, publish
 from lemmata.lab.store import DONE, INPUTS, Store
@@ -142,13 +142,14 @@ def _restore(store: Store, plan: Plan, say: Callable[[str], None]) -> bool:
 def _create(plan: Plan, engine: Engine, say: Callable[[str], None]) -> Store:
     """The store of a plan of which nothing is computed, with what is foreseen of it."""
     experiment, grid, seeds, path = plan.experiment, plan.grid, plan.seeds, plan.directory / "data.zarr"
-    simulation, given = experiment.simulation, (seeds.start, experiment.precision)
+    simulation = experiment.simulation
+    foresights = Foresights(simulation, seeds.start, experiment.precision)
     effort = programs.OF_PRESET[plan.options.preset]
     with programs.compiling(effort), inputs.noting() as read:
-        needs = check_runs(simulation, grid, *given).times(len(seeds))
-        outlook = look_ahead(simulation, grid, *given)
-        idle = [*outlook.idle, *idle_fields(simulation, plan.preset.setting, plan.usual, plan.changed, *given)]
-        shapes = find_shapes(simulation, grid, *given)
+        needs = check_runs(foresights, grid).times(len(seeds))
+        outlook = look_ahead(foresights, grid)
+        idle = [*outlook.idle, *idle_fields(foresights, plan.preset.setting, plan.usual, plan.changed)]
+        shapes = find_shapes(foresights, grid)
     check_results(shapes, grid, len(seeds), experiment.precision)
     remarks = [f"{name} has no effect here." for name in idle]
     if plan.theory.typed.endswith(".py"):  # studies of ours share one list of variables

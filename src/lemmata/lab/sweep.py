@@ -26,7 +26,7 @@ from lemmata.lab.engines import Engine, open_engine
 from lemmata.lab.ensemble import Layout, default_layout
 from lemmata.lab.errors import AssumptionWarning, FailedCells, UserError, unknown
 from lemmata.lab.grid import Axes, Grid, make_grid
-from lemmata.lab.outlook import check_results, check_runs, find_shapes, look_ahead
+from lemmata.lab.outlook import Foresights, check_results, check_runs, find_shapes, look_ahead
 from lemmata.lab.precision import PRECISIONS, Precision
 from lemmata.lab.progress import reporting
 from lemmata.lab.setting import Setting
@@ -204,10 +204,11 @@ def sweep(
         for sentence in dict.fromkeys(each for cell in grid.cells.values() for each in cell.warnings()):
             warnings.warn(sentence, AssumptionWarning, stacklevel=2)
         opened = stack.enter_context(open_engine(engine))
-        needs = check_runs(simulation, grid, seed, chosen_precision).times(seeds)
-        outlook = look_ahead(simulation, grid, seed, chosen_precision)
+        foresights = Foresights(simulation, seed, chosen_precision)
+        needs = check_runs(foresights, grid).times(seeds)
+        outlook = look_ahead(foresights, grid)
         layout = default_layout(seeds, outlook.families, opened.backend(needs), room=needs.room)
-        shapes = find_shapes(simulation, grid, seed, chosen_precision)
+        shapes = find_shapes(foresights, grid)
         check_results(shapes, grid, seeds, chosen_precision)
         path = None
         if opened.remote:

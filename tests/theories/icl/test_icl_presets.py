@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from lemmata.lab.grid import make_grid
-from lemmata.lab.outlook import look_ahead
+from lemmata.lab.outlook import Foresights, look_ahead
 from lemmata.theories import icl
 from lemmata.theories.icl.tasks import SWAPS, TRIANGLES
 
@@ -241,4 +241,4 @@ def test_cells_that_differ_in_how_a_network_is_tested_share_its_training(name: s
     experiment = EXPERIMENTS[name]
     preset = experiment.preset("quick")
     grid = make_grid(preset.setting, preset.axes)
-    assert look_ahead(experiment.simulation, grid, 0, experiment.precision).families == trainings
+    assert look_ahead(Foresights(experiment.simulation, 0, experiment.precision), grid).families == trainings

@@ -184,6 +184,7 @@ def test_the_control_of_the_gates_fails_as_long_as_either_random_half_does():
     data = WORLD["dynamics"].copy(deep=True)
     data.persistence.loc[{"gate_group": "random plus"}] = 1.0
     assert found("v11-gate-persistence", data).as_expected
+    data = data.copy(deep=True)  # what a claim has seen does not change
     data.persistence.loc[{"gate_group": "random minus"}] = 1.0
     assert not found("v11-gate-persistence", data).as_expected
 
