@@ -78,7 +78,17 @@ class Known:
     def falls(self, claim: Claim) -> bool:
         """Whether the paper states it and it was found not to hold, with a control that answers for the judge."""
         known = claim.expected == self.outcome(claim.name) == "fails" and not self.odd(claim.name)
-        return known and claim.source in ("paper", "figure")
+        return known and claim.source in ("paper", "figure") and self.repeats(claim)
+
+    def doubtful(self, claim: Claim) -> bool:
+        """Whether the paper states it and it fell, or was expected to, but not every time."""
+        fell = "fails" in (claim.expected, self.outcome(claim.name))
+        return fell and claim.source in ("paper", "figure") and not self.falls(claim)
+
+    def repeats(self, claim: Claim) -> bool:
+        """Whether it came out the same on nearly all further blocks of seeds, as far as there are any."""
+        done = self.replications.get(claim.name)
+        return done is None or done.repeats
 
     def corrections(self, claim: Claim) -> list[Claim]:
         """The claims that correct it, else those corrections that its page names where it speaks of it."""

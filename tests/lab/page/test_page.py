@@ -121,6 +121,10 @@ def test_the_preset_smoke_decides_nothing_and_says_so(tmp_path: Path) -> None:
     page = page_of(tmp_path, row(preset="smoke", outcome="fails"))
     assert "too small to decide anything" in Page(page).text
     assert 'class="alarm"' not in page
+    assert "fails at smoke" in words(line(page, "c1-first"))
+    assert "refuted" not in words(line(page, "c1-first")), "no word on the paper"
+    assert "1 is refuted as printed" not in Page(page).text
+    assert "1 is refuted as printed" in Page(page_of(tmp_path, row(preset="quick", outcome="fails"))).text
     for part in (line, detail):
         assert "fails instead of holds" in words(part(page, "c1-first")), "it is told, quietly"
         assert "as predicted" not in words(part(page, "c1-first"))
@@ -135,9 +139,10 @@ def test_a_claim_says_in_how_many_blocks_it_was_replicated(tmp_path: Path) -> No
             "low": 1.0, "high": 1.0, "odd": [], "seconds": 1,
         }  # fmt: skip
 
-    table = [replicated("c1-first", 1.0), replicated("c2-shaky", 0.8)]
+    table = [replicated("c1-first", 1.0), replicated("c2-shaky", 0.8), replicated("c4-paper", 1.0)]
     (tmp_path / "replicate.json").write_text(json.dumps(table))
-    page = page_of(tmp_path, row(), row("c2-shaky"), row("c3-once"))
+    page = page_of(tmp_path, row(), row("c2-shaky"), row("c3-once"), row("c4-paper", preset="paper"))
+    assert "blocks" not in words(line(page, "c4-paper")), "it repeats at another preset"
     assert "20 of 20 blocks" in words(line(page, "c1-first"))
     assert 'class="bad"' not in line(page, "c1-first")
     assert 'class="bad">as expected in 16 of 20 blocks' in line(page, "c2-shaky")
