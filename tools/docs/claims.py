@@ -70,7 +70,8 @@ def listed(known: Known) -> str:
     parts.append(_when(known))
     odd = [claim for claim in claims if known.odd(claim.name)]
     shaky = [claim for claim in claims if known.doubtful(claim) and claim not in odd]
-    sections = {"Not as expected": odd, "What falls": falling, "Not settled": shaky, "Undecided": undecided, "All claims": claims}
+    sections = {"Not as expected": odd, "What falls": falling, "Not settled": shaky, "Undecided": undecided}
+    sections["All claims"] = claims
     for title, chosen in sections.items():
         if chosen:
             parts += [f"## {title}", _table(known, [claim.name for claim in chosen], anchors=title == "All claims")]
