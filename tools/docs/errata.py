@@ -21,8 +21,10 @@ The statements below are false as printed, as far as our runs can tell. This pag
   case that satisfies the statement (the control). *Replicated* says in how many further blocks of fresh seeds both the
   statement and its control came out the same; what did not in at least 95 % of them is [not settled](#not-settled),
   and no erratum.
-- **"The paper says" is in our words,** in the form in which the statement was tested, with its formula and its number;
-  the wording of its authors is behind the link.
+- **"The paper says" is in our words,** in the form in which the statement was tested, with its formula and its number.
+  Whose numbers these are is said below each title: for five papers they are those of a
+  [thesis](citing.md#the-papers) that contains the paper, and what we call the paper's words are the thesis's there. The
+  published version may number, word or already correct them otherwise; look before you quote.
 - **Everything can be repeated** with the command below each entry. If we misread a paper, or if a run is not what its
   authors mean, please say so, and the entry will be corrected or removed.
 """.strip()
@@ -95,7 +97,8 @@ def _theory(known: Known) -> list[str]:
     title = f"[{card['title']}]({link})" if link else f"*{card['title']}*"
     parts = [
         f"## `{known.name}` {{#{known.name.replace('_', '-')}}}",
-        f"{title}, {card['authors']}{f', {venue}' if venue else ''}. [All of its claims](claims/{known.name}.md).",
+        f"{title}, {card['authors']}{f', {venue}' if venue else ''}. {card.get('numbers', '')} "
+        f"[All of its claims](claims/{known.name}.md).",
     ]
     standing = section(known.page, "What stands and what falls")
     parts.append(at_root(standing, known.name) or plain(card["answer"]))

@@ -15,18 +15,20 @@ if TYPE_CHECKING:
     from lemmata.lab.theory import Theory
 
 CARDS = "theories.json"
-TEXTS = ("name", "title", "authors", "venue", "link", "question", "answer")
+TEXTS = ("name", "title", "authors", "venue", "link", "numbers", "question", "answer")
 
 
 @dataclass(frozen=True)
 class Card:
-    """A paper: what it is, what it asks and answers, how many claims it has here, and what its symbols mean."""
+    """A paper: what it is, whose numbers its references have, what it asks and answers, how many claims it has here,
+    and what its symbols mean."""
 
     name: str
     title: str = ""
     authors: str = ""
     venue: str = ""
     link: str = ""
+    numbers: str = ""
     question: str = ""
     answer: str = ""
     claims: int = 0
