@@ -142,7 +142,7 @@ def _entry(known: Known, claim: Claim) -> list[str]:
         parts.append("**Corrected:** we have no corrected statement to offer.")
     remarks = known.remarks(claim)
     if remarks:
-        parts.append("**In our words:** " + typeset(" ".join(remarks)))
+        parts.append("**What is right:** " + typeset("; ".join(remarks)))
     parts.append(_standing(known, claim))
     names = " ".join(f"{known.name}/{each.name}" for each in (claim, *corrections))
     parts.append(code(f"lemmata verify {names}"))

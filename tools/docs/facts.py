@@ -25,6 +25,8 @@ ROOT = Path(__file__).parent.parent.parent
 DOCS = ROOT / "docs"
 NOT_RUN = "not computed for this page"
 NOT_REPLICATED = "not replicated yet"
+MANY = 12
+"""Labels of an axis above which not all are named."""
 PLUMBING = re.compile(r"records|record_every|track|stop|\w+_room")
 """Fields that say what is looked at and kept, not what is learnt."""
 
@@ -125,7 +127,7 @@ class Known:
 
     def tried(self, claim: Claim) -> list[str]:
         """In which settings the claim is examined: a line for each experiment that its own evidence reads."""
-        return [self.setting_of(name) for name in claim.evidence.reads] or ["no experiment: the claim is a fact"]
+        return [self.setting_of(name) for name in claim.evidence.reads] or ["no training: it follows from formulas"]
 
     def setting_of(self, experiment: str) -> str:
         """An experiment at the preset quick: what its setting changes, its axes, its seeds."""
@@ -156,7 +158,9 @@ class Known:
 
 
 def _labels(labels: list[Any]) -> str:
-    """The labels of an axis; in quotes where one has a comma of its own."""
+    """The labels of an axis, the first and the last of many; in quotes where one has a comma of its own."""
+    if len(labels) > MANY:
+        return f"{_labels(labels[:2])}, ..., {_labels(labels[-1:])} ({len(labels)} in all)"
     if any("," in str(label) for label in labels):
         return ", ".join(f'"{label}"' for label in labels)
     return spell_argument(labels)
