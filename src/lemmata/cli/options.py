@@ -142,8 +142,8 @@ def show_text(text: str) -> None:
 
 
 def say(sentence: str) -> None:
-    """A warning or remark, on stderr."""
-    print(printable(sentence), file=sys.stderr, flush=True)
+    """A warning or remark, on stderr; written at once, since several threads may have one to say."""
+    print(printable(sentence) + "\n", end="", file=sys.stderr, flush=True)
 
 
 def example(*commands: str) -> str:

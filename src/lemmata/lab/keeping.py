@@ -14,6 +14,7 @@ from typing import Any, get_type_hints
 import jax
 import numpy as np
 
+from lemmata.lab import live
 from lemmata.lab.errors import UserError
 
 
@@ -46,12 +47,15 @@ def starting(network: Any, counts: Mapping[str, Any] | None = None, /, like: Cal
         network = lm.starting(initialise(problem, key))
 
     counts: as in `lm.keep`; what was cut off there stays as it is here. `like`: where the training itself makes its
-    initial network, and `network` is None, a function that gives one of the same shapes.
+    initial network, and `network` is None, a function that makes one; only its shapes are asked for.
     """
     if _here.given is None:
         return network[0] if _is_shaped(network) else network
     _here.started = True
-    return _put(like() if like else network, None, _here.given, _used(counts), "network")
+    if like is not None:
+        with live.tracing():
+            network = jax.eval_shape(like)
+    return _put(network, None, _here.given, _used(counts), "network")
 
 
 class Watching:

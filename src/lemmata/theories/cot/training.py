@@ -100,7 +100,7 @@ def measure(problem: Setting, key: jax.Array, run: lm.Run, pool: Any) -> dict[st
 
 def train_network(problem: Setting, key: jax.Array, prepared: Prepared) -> lm.Run:
     """Initialise and train."""
-    given = lm.starting(None, like=lambda: jax.eval_shape(lambda: initialise(problem, key)))
+    given = lm.starting(None, like=lambda: initialise(problem, key))
     run = train(problem, key, given, prepared.basis, prepared.watched)
     lm.keep(network=run.state.parameters, initial=lambda: initialise(problem, key) if given is None else given)
     lm.keep(data=lambda: data.watched_prompts(problem, key, problem.equal_positions))

@@ -143,7 +143,7 @@ def train(problem: DeepSetting, key: jax.Array, network: Deep | None, basis: Arr
 )
 def train_deep(problem: DeepSetting, key: jax.Array, basis: Array) -> dict[str, Array]:
     """Train, and look at the attention of every head."""
-    given = lm.starting(None, like=lambda: jax.eval_shape(lambda: initialise(problem, key)))
+    given = lm.starting(None, like=lambda: initialise(problem, key))
     run = train(problem, key, given, basis)
     lm.keep(network=run.state.parameters, initial=lambda: initialise(problem, key) if given is None else given)
     lm.keep(data=lambda: data.watched_prompts(problem, key, 0), basis=basis)
