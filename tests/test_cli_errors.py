@@ -34,6 +34,8 @@ BAD = {
     "unknown field": (["run", "toy.py/e1-line", "--set", "slop=1"], "did you mean 'slope'"),
     "unknown parameter": (["bound", "toy.py/samples", "--set", "m=1"], "parameter 'm' in samples"),
     "malformed set": (["run", "toy.py/e1-line", "--set", "slope"], "name=value"),
+    "two values behind one set": (["run", "toy.py/e1-line", "--set", "slope=1", "points=3"], "--set points=3"),
+    "no blocks": (["replicate", "toy.py", "--blocks", "0"], "--blocks 0 is not allowed"),
     "malformed set of a bound": (["bound", "toy.py/samples", "--set", "n:3"], "name=value"),
     "not a number": (["run", "toy.py/e1-line", "--set", "slope=steep"], "slope = steep is not allowed"),
     "not finite": (["run", "toy.py/e1-line", "--set", "slope=nan"], "slope = nan is not allowed"),

@@ -6,6 +6,7 @@ Each command is a thin call into `lemmata.lab`, and imports what it needs when i
 from __future__ import annotations
 
 import logging
+import re
 import sys
 from typing import Annotated, Any
 
@@ -13,7 +14,7 @@ import typer
 
 from lemmata.cli import look, results, work
 from lemmata.cli.diagnose import Kinds
-from lemmata.cli.options import example
+from lemmata.cli.options import Plain, example
 from lemmata.lab.errors import FILE_MODULE, Broken, UserError, describe_error, is_of, printable
 from lemmata.lab.interrupts import leaving_on_signals
 from lemmata.lab.streams import Closed, drop_results, guard
@@ -74,7 +75,7 @@ COMMANDS: dict[str, tuple[Any, str, list[str]]] = {
 }
 """The commands, each with a few words and examples."""
 for _name, (_function, _words, _examples) in COMMANDS.items():
-    app.command(_name, short_help=_words, epilog=example(*_examples))(_function)
+    app.command(_name, cls=Plain, short_help=_words, epilog=example(*_examples))(_function)
 app.add_typer(diagnose, name="diagnose", short_help="What helps on your own data?")
 
 
@@ -142,7 +143,7 @@ def _main() -> None:
         sys.exit(leave.exit_code)
     except USAGE as error:
         asked = getattr(error, "ctx", None)
-        _leave(f"{error.format_message().rstrip('.')}. Try: {asked.command_path if asked else 'lemmata'} --help", 2)
+        _leave(f"{_usage(error.format_message())}. Try: {asked.command_path if asked else 'lemmata'} --help", 2)
     except (Closed, BrokenPipeError):
         drop_results()
         sys.exit(0)
@@ -161,6 +162,14 @@ def _main() -> None:
 
         traceback.print_exc()
         _leave(f"internal error: {type(error).__name__}: {error}", 3)
+
+
+def _usage(message: str) -> str:
+    """What is wrong with the arguments; a NAME=VALUE that stands alone wanted an option."""
+    extra = re.fullmatch(r"Got unexpected extra arguments?(?:\(s\))? \((.*)\)", message.rstrip("."))
+    if extra and all("=" in each for each in extra[1].split()):
+        return f"Every NAME=VALUE needs an option of its own: {' '.join(f'--set {each}' for each in extra[1].split())}"
+    return message.rstrip(".")
 
 
 def _leave(message: str, code: int) -> None:

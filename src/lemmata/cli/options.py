@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+import typer.core
 
 from lemmata.cli.completion import complete_bound, complete_claim, complete_experiment, complete_item
 from lemmata.lab.errors import UserError, printable, unknown
@@ -119,6 +120,16 @@ Bound = Annotated[
     ),
 ]
 CLAIMS: Any = {"metavar": "THEORY[/CLAIM]|FILE.py", "autocompletion": complete_claim}
+
+
+class Plain(typer.core.TyperCommand):
+    """A command whose help names an argument as the usage line does, without its type in Python."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for each in self.params:
+            if each.param_type_name == "argument":
+                vars(each)["display_type_rich"] = lambda ctx: None  # only some versions of typer have it
 
 
 def show_json(content: Any) -> None:

@@ -42,7 +42,7 @@ def describe(theory: Theory) -> dict[str, Any]:
     return {
         **{key: theory.card[key] for key in ("name", "title")},
         "authors": theory.card["authors"] + (f" ({theory.card['venue']})" if theory.card.get("venue") else ""),
-        "link": theory.card.get("link", ""),
+        **{key: theory.card.get(key, "") for key in ("link", "numbers")},
         **{key: theory.card[key] for key in ("question", "answer")},
         "settings": [_shown(row) for row in _rows(theory.setting.declarations())],
         "experiments": [
@@ -164,7 +164,7 @@ def item(name: str, what: str) -> dict[str, Any]:
 
 def contract(found: Mapping[str, Any]) -> dict[str, Any]:
     """What `lemmata show THEORY --json` prints of a description."""
-    hidden = ("link", "declared", "items", "calculators")
+    hidden = ("link", "numbers", "declared", "items", "calculators")
     experiments = [{key: value for key, value in row.items() if key != "setting"} for row in found["experiments"]]
     return {key: value for key, value in found.items() if key not in hidden} | {"experiments": experiments}
 

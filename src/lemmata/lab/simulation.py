@@ -58,7 +58,7 @@ class Variable:
         lm.Variable("train_loss", ("record",), "L(t)", "training loss")
 
     `optional`: NaN is a legitimate value (absent), also at the first record. `never`: so is inf, where what it waits
-    for never happens; of a first passage (`reached_step`, `WHAT_step`) that is understood.
+    for never happens or there is no bound; of a first passage (`reached_step`, `WHAT_step`) that is understood.
     """
 
     name: str

@@ -196,7 +196,8 @@ class Theory:
         theory = lm.Theory(card, Setting, simulate, [experiment], [claim])
         lm.verify(theory)
 
-    `card` has name, title, authors, question, answer and headlines (the claims that a plain `lemmata verify` checks).
+    `card` has name, title, authors, question, answer and headlines (the claims that a plain `lemmata verify` checks);
+    `venue`, `link` and `numbers` (a sentence on whose numbers the references are) may be added.
     `source` is the theory's folder or file.
     """
 
