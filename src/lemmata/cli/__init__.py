@@ -14,7 +14,7 @@ import typer
 from lemmata.cli import look, results, work
 from lemmata.cli.diagnose import Kinds
 from lemmata.cli.options import example
-from lemmata.lab.errors import FILE_MODULE, Broken, UserError, describe_error, is_of, printable
+from lemmata.lab.errors import FILE_MODULE, Broken, UserError, describe_error, is_of, printable, shortened
 from lemmata.lab.interrupts import leaving_on_signals
 from lemmata.lab.streams import Closed, drop_results, guard
 
@@ -138,8 +138,10 @@ def _main() -> None:
         sys.exit(code if isinstance(code, int) else 0)
     except UserError as error:
         _leave(str(error), 2)
-    except typer.Exit as leave:
-        sys.exit(leave.exit_code)
+    except (typer.Exit, typer.Abort) as leave:
+        if leave.__cause__ is not None:  # of a theory, whose interrupt or end of input typer has made an exit
+            _leave(describe_error(leave.__cause__), 1)
+        sys.exit(getattr(leave, "exit_code", 1))
     except USAGE as error:
         asked = getattr(error, "ctx", None)
         _leave(f"{error.format_message().rstrip('.')}. Try: {asked.command_path if asked else 'lemmata'} --help", 2)
@@ -150,13 +152,13 @@ def _main() -> None:
         _leave(f"{error.filename}: {error.strerror}." if error.filename else f"{error}.", 2)
     except MemoryError:
         _leave("There is not enough memory for this.", 2)
-    except KeyboardInterrupt:  # raised by a theory, since a signal ends the process by itself
-        _leave("interrupted; what was finished is kept, the same command goes on from there", 130)
     except Broken as error:
         _leave(str(error), 1)
-    except Exception as error:
-        if is_of(error, FILE_MODULE):  # a theory of the user's own
+    except BaseException as error:
+        if is_of(error, FILE_MODULE):  # a theory of the user's own, which may also exit or interrupt
             _leave(describe_error(error), 1)
+        if isinstance(error, SystemExit):
+            raise
         import traceback
 
         traceback.print_exc()
@@ -164,5 +166,5 @@ def _main() -> None:
 
 
 def _leave(message: str, code: int) -> None:
-    print(printable(message), file=sys.stderr, flush=True)
+    print(printable(shortened(message, 2000)), file=sys.stderr, flush=True)
     sys.exit(code)

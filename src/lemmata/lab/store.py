@@ -152,10 +152,19 @@ class Store:
         if self.path is None:
             return False
         remove_partials(self.path)  # of which zarr would speak
-        if self.attributes["frame"] == self._digest(frame.names_of(self.attributes)):
+        if self._is_framed():
             return False
         self._lay(content)
         return True
+
+    def _is_framed(self) -> bool:
+        """Whether its frame is as it was written."""
+
+        def read(name: str) -> bytes | None:
+            with contextlib.suppress(OSError):
+                return ((self.path or Path()) / name).read_bytes()
+
+        return self.attributes["frame"] == frame.digest_of_files(frame.names_of(self.attributes), read)
 
     def extend(self, content: Content, seeds: range) -> None:
         """Room for more seeds: new blocks; a last block that was not full becomes pending again."""
@@ -182,8 +191,19 @@ class Store:
     def _array(self, name: str) -> zarr.Array:
         # opening an array reads its metadata, which costs as much as writing a chunk
         if name not in self._arrays:
-            self._arrays[name] = _as_array(self.root[name])
+            with self._whole():
+                self._arrays[name] = _as_array(self.root[name])
         return self._arrays[name]
+
+    @contextlib.contextmanager
+    def _whole(self) -> Iterator[None]:
+        """Says in a sentence that somebody damaged the frame while the store was open; opening it mends that."""
+        try:
+            yield
+        except (KeyError, ValueError, FileNotFoundError):
+            if self.path is None or (_identity_at(self.path) == self.identity and self._is_framed()):
+                raise
+            raise UserError(f"{self.path} was changed while it was in use; run the same command again.") from None
 
     def shapes(self) -> dict[str, tuple[int, ...]]:
         """The stored results and the shape that each has in one run."""
@@ -306,15 +326,6 @@ class Store:
         else:
             file.unlink(missing_ok=True)
 
-    def _digest(self, names: Sequence[str]) -> str:
-        """The digest of these files of its folder."""
-
-        def read(name: str) -> bytes | None:
-            with contextlib.suppress(OSError):
-                return ((self.path or Path()) / name).read_bytes()
-
-        return frame.digest_of_files(names, read)
-
     @contextlib.contextmanager
     def _writing(self) -> Iterator[None]:
         if self._must_be and self._must_be != _identity_at(self.path):
@@ -334,7 +345,7 @@ class Store:
         """
         if self.path is None:
             return
-        with self._writing():
+        with self._writing(), self._whole():
             remove_partials(self.path, deep=True)
             remove_leftovers(self.path)
             text, file = frame.gathered(self.path), self.path / frame.GATHERED
@@ -344,10 +355,11 @@ class Store:
     def dataset(self, seeds: int | None = None) -> xr.Dataset:
         """The data, labelled; `seeds` limits how many seeds are returned."""
         given = {"consolidated": False, "zarr_format": 2, "drop_variables": list(LEDGER)}
-        data = xr.open_zarr(self._where, chunks=None, **given).load()
-        names: Any = data.attrs["variables"]
+        with self._whole():
+            data = xr.open_zarr(self._where, chunks=None, **given).load()
+            data = data[self.attributes["variables"]]
         data.attrs = {}
-        return data[names].isel(seed=slice(0, seeds))
+        return data.isel(seed=slice(0, seeds))
 
 
 def _spelled(signed: str) -> bytes:
