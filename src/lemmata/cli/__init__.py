@@ -5,8 +5,10 @@ Each command is a thin call into `lemmata.lab`, and imports what it needs when i
 
 from __future__ import annotations
 
+import functools
 import logging
 import sys
+from collections.abc import Callable
 from typing import Annotated, Any
 
 import typer
@@ -73,8 +75,23 @@ COMMANDS: dict[str, tuple[Any, str, list[str]]] = {
     ),
 }
 """The commands, each with a few words and examples."""
+
+
+def guarded(function: Callable[..., None]) -> Callable[..., None]:
+    """A command, of which typer does not make a silent exit where a theory of the user's own raises this."""
+
+    @functools.wraps(function)
+    def command(*arguments: Any, **options: Any) -> None:
+        try:
+            function(*arguments, **options)
+        except (KeyboardInterrupt, EOFError) as error:
+            raise Broken(describe_error(error)) from error
+
+    return command
+
+
 for _name, (_function, _words, _examples) in COMMANDS.items():
-    app.command(_name, short_help=_words, epilog=example(*_examples))(_function)
+    app.command(_name, short_help=_words, epilog=example(*_examples))(guarded(_function))
 app.add_typer(diagnose, name="diagnose", short_help="What helps on your own data?")
 
 
@@ -138,10 +155,8 @@ def _main() -> None:
         sys.exit(code if isinstance(code, int) else 0)
     except UserError as error:
         _leave(str(error), 2)
-    except (typer.Exit, typer.Abort) as leave:
-        if leave.__cause__ is not None:  # of a theory, whose interrupt or end of input typer has made an exit
-            _leave(describe_error(leave.__cause__), 1)
-        sys.exit(getattr(leave, "exit_code", 1))
+    except typer.Exit as leave:
+        sys.exit(leave.exit_code)
     except USAGE as error:
         asked = getattr(error, "ctx", None)
         _leave(f"{error.format_message().rstrip('.')}. Try: {asked.command_path if asked else 'lemmata'} --help", 2)

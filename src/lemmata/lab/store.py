@@ -14,9 +14,11 @@ from __future__ import annotations
 import contextlib
 import itertools
 import json
+import os
 import shutil
 import socket
 import uuid
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -26,6 +28,7 @@ import numpy as np
 import xarray as xr
 import zarr
 import zarr.storage
+from zarr.errors import ZarrUserWarning
 
 from lemmata.lab import frame
 from lemmata.lab.errors import Interrupted, UserError, printable
@@ -201,7 +204,7 @@ class Store:
         try:
             yield
         except (KeyError, ValueError, FileNotFoundError):
-            if self.path is None or (_identity_at(self.path) == self.identity and self._is_framed()):
+            if self.path is None or (frame.identity_at(self.path or Path()) == self.identity and self._is_framed()):
                 raise
             raise UserError(f"{self.path} was changed while it was in use; run the same command again.") from None
 
@@ -328,7 +331,7 @@ class Store:
 
     @contextlib.contextmanager
     def _writing(self) -> Iterator[None]:
-        if self._must_be and self._must_be != _identity_at(self.path):
+        if self._must_be and self._must_be != frame.identity_at(self.path or Path()):
             raise Interrupted
         with writing(self.path):
             yield
@@ -348,14 +351,15 @@ class Store:
         with self._writing(), self._whole():
             remove_partials(self.path, deep=True)
             remove_leftovers(self.path)
-            text, file = frame.gathered(self.path), self.path / frame.GATHERED
+            text, file = frame.gathered(self.path, self.attributes), self.path / frame.GATHERED
             if not file.exists() or file.read_bytes() != text:
                 write_whole(file, text)
 
     def dataset(self, seeds: int | None = None) -> xr.Dataset:
         """The data, labelled; `seeds` limits how many seeds are returned."""
         given = {"consolidated": False, "zarr_format": 2, "drop_variables": list(LEDGER)}
-        with self._whole():
+        with self._whole(), warnings.catch_warnings():
+            warnings.simplefilter("ignore", ZarrUserWarning)  # what else lies in the folder is nobody's
             data = xr.open_zarr(self._where, chunks=None, **given).load()
             data = data[self.attributes["variables"]]
         data.attrs = {}
@@ -387,14 +391,6 @@ def open_elsewhere(path: str, identity: str) -> Store:
     return store
 
 
-def _identity_at(path: Path | None) -> str:
-    """The identity of the store that is in this folder now; empty if there is none."""
-    try:
-        return json.loads(((path or Path()) / ATTRIBUTES).read_bytes())["identity"]
-    except (OSError, ValueError, KeyError):
-        return ""
-
-
 def _put_in_place(path: Path, files: Mapping[str, bytes]) -> None:
     """Make a folder of these files, all of them or none; what was there goes out of the way at once, since workers that
     a killed command left on a cluster may still write into it."""
@@ -405,14 +401,16 @@ def _put_in_place(path: Path, files: Mapping[str, bytes]) -> None:
         for name, content in files.items():
             (new / name).parent.mkdir(parents=True, exist_ok=True)
             write_whole(new / name, content, lasting=name == ATTRIBUTES)
-        if path.exists():
+        if os.path.lexists(path):
             path.rename(old)
         new.rename(path)
         sync_folder(path.parent)
     finally:
-        for folder in (new, old):
-            if folder.exists():
-                shutil.rmtree(folder)
+        for each in (new, old):
+            if each.is_dir() and not each.is_symlink():
+                shutil.rmtree(each)
+            elif os.path.lexists(each):  # a file or a link had been put in its place
+                each.unlink()
 
 
 def remove_leftovers(path: Path) -> None:
