@@ -167,7 +167,7 @@ class Store:
             with contextlib.suppress(OSError):
                 return ((self.path or Path()) / name).read_bytes()
 
-        return self.attributes["frame"] == frame.digest_of_files(frame.names_of(self.attributes), read)
+        return self.attributes.get("frame") == frame.digest_of_files(frame.names_of(self.attributes), read)
 
     def extend(self, content: Content, seeds: range) -> None:
         """Room for more seeds: new blocks; a last block that was not full becomes pending again."""
@@ -194,19 +194,15 @@ class Store:
     def _array(self, name: str) -> zarr.Array:
         # opening an array reads its metadata, which costs as much as writing a chunk
         if name not in self._arrays:
-            with self._whole():
-                self._arrays[name] = _as_array(self.root[name])
+            if self._root is None:
+                self._require_frame()
+            self._arrays[name] = _as_array(self.root[name])
         return self._arrays[name]
 
-    @contextlib.contextmanager
-    def _whole(self) -> Iterator[None]:
-        """Says in a sentence that somebody damaged the frame while the store was open; opening it mends that."""
-        try:
-            yield
-        except (KeyError, ValueError, FileNotFoundError):
-            if self.path is None or (frame.identity_at(self.path or Path()) == self.identity and self._is_framed()):
-                raise
-            raise UserError(f"{self.path} was changed while it was in use; run the same command again.") from None
+    def _require_frame(self) -> None:
+        """Refuse a frame that somebody changed while the store was in use; opening it again mends that."""
+        if self.path and not (frame.identity_at(self.path) == self.identity and self._is_framed()):
+            raise UserError(f"{self.path} was changed while it was in use; run the same command again.")
 
     def shapes(self) -> dict[str, tuple[int, ...]]:
         """The stored results and the shape that each has in one run."""
@@ -348,7 +344,8 @@ class Store:
         """
         if self.path is None:
             return
-        with self._writing(), self._whole():
+        self._require_frame()
+        with self._writing():
             remove_partials(self.path, deep=True)
             remove_leftovers(self.path)
             text, file = frame.gathered(self.path, self.attributes), self.path / frame.GATHERED
@@ -358,12 +355,12 @@ class Store:
     def dataset(self, seeds: int | None = None) -> xr.Dataset:
         """The data, labelled; `seeds` limits how many seeds are returned."""
         given = {"consolidated": False, "zarr_format": 2, "drop_variables": list(LEDGER)}
-        with self._whole(), warnings.catch_warnings():
+        self._require_frame()
+        with warnings.catch_warnings():
             warnings.simplefilter("ignore", ZarrUserWarning)  # what else lies in the folder is nobody's
             data = xr.open_zarr(self._where, chunks=None, **given).load()
-            data = data[self.attributes["variables"]]
         data.attrs = {}
-        return data.isel(seed=slice(0, seeds))
+        return data[self.attributes["variables"]].isel(seed=slice(0, seeds))
 
 
 def _spelled(signed: str) -> bytes:
