@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from lemmata.lab import registry
 from lemmata.lab.declarations import Declaration, name_of_symbol, parse_assignments, spell_argument
 from lemmata.lab.errors import UserError, unknown
-from lemmata.lab.files import write_whole
+from lemmata.lab.files import read_sealed, sealed, write_whole
 from lemmata.lab.programs import cache_folder
 from lemmata.lab.sources import digest_of_files
 from lemmata.lab.suggestions import Related, wrong_item
@@ -196,16 +196,15 @@ def description(name: str) -> dict[str, Any]:
         return json.loads(_text(registry.load(name)))
     registry.check(name)
     path = _path(name)
-    with contextlib.suppress(OSError, ValueError, RecursionError):
-        kept = json.loads(path.read_bytes())
-        if isinstance(kept, dict):
-            return kept
+    kept = read_sealed(path)
+    if kept is not None:
+        return kept
     text = _text(registry.load(name))
     with contextlib.suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)
         for old in path.parent.glob(f"{name}-*.json"):
             old.unlink(missing_ok=True)
-        write_whole(path, text.encode())
+        write_whole(path, json.dumps(sealed(json.loads(text)), ensure_ascii=False).encode())
     return json.loads(text)
 
 

@@ -120,12 +120,21 @@ class Statement:
             judged = f"a control came out as {row.control} instead of {row.control_expected}"
         came = "as predicted" if known else f"{row.outcome} instead of {row.expected}"
         signs = [sign("control", right, judged, "control"), sign("predicted", known, came, "as predicted")]
+        for name in self.others:
+            text = f"the data of {name} are others than those that were judged; verify it again"
+            signs.append(Sign("data", "bad", text, text))
         if row.lost and row.expected != INCONCLUSIVE:
             signs.append(Sign("data", "bad", text := "a value was lost or a cell failed", text))
         if repeated is not None and repeated.preset == row.preset:
             short = f"{repeated.as_expected} of {repeated.blocks} blocks"
             signs.append(sign("replicated", repeated.repeats, repeated.words(), short))
         return signs
+
+    @property
+    def others(self) -> list[str]:
+        """The experiments whose data are others than those that were judged."""
+        there = {run.name: run.record.get("data") for run in self.runs}
+        return [name for name, identity in self.row.data.items() if there.get(name) not in (None, identity)]
 
     @property
     def needs_attention(self) -> bool:
