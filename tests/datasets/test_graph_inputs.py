@@ -166,6 +166,15 @@ def test_mappings_are_read_and_anything_else_is_refused_in_one_sentence() -> Non
             graphs.from_any(wrong)
 
 
+def test_rows_of_different_lengths_are_one_sentence() -> None:
+    path = nx.path_graph(3)
+    nx.set_node_attributes(path, {node: {"y": node % 2, "x": np.zeros(node + 1)} for node in path})
+    with pytest.raises(UserError, match="NetworkX graph: its nodes have features of different lengths"):
+        graphs.from_any(path)
+    with pytest.raises(UserError, match="given arrays: rows of different lengths are no table"):
+        graphs.from_any({"edges": [[0, 1], [1]], "labels": [0, 1]})
+
+
 def test_a_known_name_is_looked_for_where_the_user_keeps_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LEMMATA_DATA", str(tmp_path))
     folder = tmp_path / "graphs" / "heterophilous"
