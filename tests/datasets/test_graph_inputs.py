@@ -95,8 +95,9 @@ def test_only_the_files_of_a_graph_count_as_its_files_also_in_the_folder_where_o
     (tmp_path / "results").mkdir()
     (tmp_path / "results" / "other.csv").write_text("1")
     monkeypatch.chdir(tmp_path)
-    files = graphs.from_any("edges.csv")[1]
+    graph, files = graphs.from_any("edges.csv")
     assert [str(file) for file in files] == ["edges.csv", "labels.csv"]
+    assert graph.source == f"{tmp_path.name}, edge list"
 
 
 def test_a_table_of_some_nodes_leaves_the_others_unlabelled(tmp_path: Path) -> None:
