@@ -95,8 +95,9 @@ def test_only_the_files_of_a_graph_count_as_its_files_also_in_the_folder_where_o
     (tmp_path / "results").mkdir()
     (tmp_path / "results" / "other.csv").write_text("1")
     monkeypatch.chdir(tmp_path)
-    files = graphs.from_any("edges.csv")[1]
+    graph, files = graphs.from_any("edges.csv")
     assert [str(file) for file in files] == ["edges.csv", "labels.csv"]
+    assert graph.source == f"{tmp_path.name}, edge list"
 
 
 def test_a_table_of_some_nodes_leaves_the_others_unlabelled(tmp_path: Path) -> None:
@@ -164,6 +165,15 @@ def test_mappings_are_read_and_anything_else_is_refused_in_one_sentence() -> Non
     for wrong in (3, {"labels": [0, 1]}, np.eye(3)):
         with pytest.raises(UserError, match=r"a graph is a lemmata Graph.*\.$"):
             graphs.from_any(wrong)
+
+
+def test_rows_of_different_lengths_are_one_sentence() -> None:
+    path = nx.path_graph(3)
+    nx.set_node_attributes(path, {node: {"y": node % 2, "x": np.zeros(node + 1)} for node in path})
+    with pytest.raises(UserError, match="NetworkX graph: its nodes have features of different lengths"):
+        graphs.from_any(path)
+    with pytest.raises(UserError, match="given arrays: rows of different lengths are no table"):
+        graphs.from_any({"edges": [[0, 1], [1]], "labels": [0, 1]})
 
 
 def test_a_known_name_is_looked_for_where_the_user_keeps_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

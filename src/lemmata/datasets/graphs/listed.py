@@ -52,7 +52,7 @@ def load(folder: Path) -> Graph:
     if edges is None or labels is None:
         missing = EDGES if edges is None else LABELS
         raise UserError(f"{folder} has no {', '.join(missing[:-1])} or {missing[-1]}; {ADVICE}.")
-    return _read(folder, f"{folder.name}, edge list", edges, labels, features)
+    return _read(folder, f"{folder.resolve().name}, edge list", edges, labels, features)
 
 
 def load_files(given: list[Path]) -> Graph:

@@ -49,7 +49,10 @@ def _networkx(data: Any) -> Graph:
         raise UserError(f"No node of the NetworkX graph has a label; it may be named {', '.join(LABELS)}.")
     labels = classes_of(np.asarray([data.nodes[node].get(label) for node in nodes], object), "NetworkX graph")
     place = next((name for name in FEATURES if all(name in data.nodes[node] for node in nodes)), None)
-    features = None if place is None else np.stack([np.ravel(_array(data.nodes[node][place])) for node in nodes])
+    rows = None if place is None else [np.ravel(_array(data.nodes[node][place])) for node in nodes]
+    if rows and len({len(row) for row in rows}) > 1:
+        raise UserError("NetworkX graph: its nodes have features of different lengths.")
+    features = None if rows is None else np.stack(rows)
     edges = [(number[first], number[second]) for first, second in data.edges()]
     return make_graph(np.asarray(edges, np.int64).reshape(-1, 2), features, labels, "NetworkX graph")
 
@@ -68,4 +71,7 @@ def _array(values: Any) -> Any:
     """Of a tensor of any device, or of anything that NumPy reads; a sparse matrix stays one."""
     for step in ("detach", "cpu"):
         values = getattr(values, step)() if hasattr(values, step) else values
-    return values if sparse.issparse(values) else np.asarray(values)
+    try:
+        return values if sparse.issparse(values) else np.asarray(values)
+    except ValueError:
+        raise UserError("given arrays: rows of different lengths are no table.") from None
