@@ -53,8 +53,8 @@ def test_every_example_can_be_typed(command: str, lemmata: Lemmata) -> None:
 
 
 def test_a_help_text_names_arguments_without_their_types_in_python(lemmata: Lemmata) -> None:
-    for command in cli.COMMANDS:
-        told = lemmata(command, "--help").out
+    for command in [*cli.COMMANDS, "diagnose chain"]:
+        told = lemmata(*command.split(), "--help").out
         assert not [typed for typed in ("<str>", "list[", "<=x") if typed in told], command
 
 

@@ -11,7 +11,7 @@ import typer
 import typer.core
 import typer.main
 
-from lemmata.cli.options import Json, Progress, Seed, check_options, example, folder, show_json, show_text
+from lemmata.cli.options import Json, Plain, Progress, Seed, check_options, example, folder, show_json, show_text
 
 
 def spelled(name: str) -> str:
@@ -75,5 +75,5 @@ def diagnosis(kind: str) -> Any:
     single = typer.Typer(add_completion=False, rich_markup_mode=None)
     asked = [f"{spelled(name)} {name.upper()}" for name, one in own.items() if one.type == str | None]
     shown = example(" ".join(["lemmata diagnose", kind, "FILE", *asked, "--out my-results"]))
-    single.command(kind, short_help=command.__doc__, epilog=shown)(command)
+    single.command(kind, cls=Plain, short_help=command.__doc__, epilog=shown)(command)
     return typer.main.get_command(single)
