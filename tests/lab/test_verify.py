@@ -235,7 +235,7 @@ FIELDS = [
     "low", "high", "note", "preset", "seconds", "control", "control_expected", "statistic",
     "rule", "source", "seeds", "corrects",
 ]  # fmt: skip
-PAGE = ["formula", "reads", "controls", "command", "sources", "lost", "judged", "asked", "version", "machine"]
+PAGE = ["formula", "reads", "controls", "command", "sources", "lost", "judged", "asked", "version", "machine", "data"]
 
 
 def test_a_row_is_printed_with_the_contracts_fields_and_kept_with_those_of_the_page() -> None:

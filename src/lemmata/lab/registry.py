@@ -6,12 +6,14 @@ user's own is one file that defines `theory`.
 
 from __future__ import annotations
 
+import functools
 import importlib
 import importlib.metadata
 import importlib.util
 import os
 import sys
 import traceback
+from collections.abc import Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -25,7 +27,8 @@ if TYPE_CHECKING:
 GROUP = "lemmata.theories"
 
 
-def _modules() -> dict[str, tuple[str, Path]]:
+@functools.cache
+def _modules() -> Mapping[str, tuple[str, Path]]:
     """Theory name -> (module, folder)."""
     folder = Path(__file__).parent.parent / "theories"
     found = {f.parent.name: (f"{GROUP}.{f.parent.name}", f.parent) for f in sorted(folder.glob("*/card.py"))}

@@ -8,7 +8,7 @@ import json
 import math
 import textwrap
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -60,7 +60,7 @@ class Row:
     Numbers are finite or None. `accept_low` and `accept_high` are given for the relation `in`, `accept_high` for ==
     too; `control` is the outcome of the worst control; `lost` says that a value is not a number or a cell failed, in
     the claim or a control; `data` are the stores that were read, by experiment; `sources` is the digest of what decided
-    the verdict; `judged` says when, in UTC, and the last three on which occasion.
+    the verdict; `judged` says when, in UTC, and the three after it on which occasion.
     """
 
     theory: str
@@ -89,7 +89,6 @@ class Row:
     corrects: str | None
     formula: str
     reads: tuple[str, ...]
-    data: Mapping[str, str]
     controls: tuple[ControlRow, ...]
     command: str
     sources: str
@@ -98,6 +97,7 @@ class Row:
     asked: str
     version: str
     machine: str
+    data: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -233,7 +233,9 @@ def _has_other_fields(row: Mapping[str, Any]) -> bool:
     controls = row.get("controls", ())
     if not isinstance(controls, list) or not isinstance(row.get("reads"), list):
         return True
-    return differ(row, Row, {"accept_low", "accept_high"}) or any(differ(c, ControlRow, set()) for c in controls)
+    return differ(row, Row, {"accept_low", "accept_high", "data"}) or any(
+        differ(c, ControlRow, set()) for c in controls
+    )
 
 
 class Verdicts:
