@@ -144,8 +144,7 @@ def search_length(problem: Setting, key: jax.Array, prepared: Prepared) -> dict[
     if problem.track == "prompts":
         noise = draw_noise(problem, key, system.noise)
         model = answer_lengths(problem, key, train_network(problem, key, prepared), system, noise, lengths)
-    names = "lengths", "voter_error", "model_error", "concentration"
-    return dict(zip(names, (*voted, *model), strict=True))
+    return dict(zip(("lengths", "voter_error", "model_error", "concentration"), (*voted, *model), strict=True))
 
 
 @lm.simulation(
