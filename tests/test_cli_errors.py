@@ -12,6 +12,8 @@ import pytest
 from cli_toy import calls, files, write_toy
 from command import Lemmata, sentences
 
+from lemmata.lab import programs
+
 
 @pytest.fixture
 def toy() -> Path:
@@ -34,6 +36,8 @@ BAD = {
     "unknown field": (["run", "toy.py/e1-line", "--set", "slop=1"], "did you mean 'slope'"),
     "unknown parameter": (["bound", "toy.py/samples", "--set", "m=1"], "parameter 'm' in samples"),
     "malformed set": (["run", "toy.py/e1-line", "--set", "slope"], "name=value"),
+    "two values behind one set": (["run", "toy.py/e1-line", "--set", "slope=1", "points=3"], "--set points=3"),
+    "no blocks": (["replicate", "toy.py", "--blocks", "0"], "--blocks 0 is not allowed"),
     "malformed set of a bound": (["bound", "toy.py/samples", "--set", "n:3"], "name=value"),
     "not a number": (["run", "toy.py/e1-line", "--set", "slope=steep"], "slope = steep is not allowed"),
     "not finite": (["run", "toy.py/e1-line", "--set", "slope=nan"], "slope = nan is not allowed"),
@@ -46,6 +50,14 @@ BAD = {
     "missing argument of report": (["report"], "argument"),
     "no slash": (["run", "toy.py"], "THEORY/EXPERIMENT"),
     "no slash in bound": (["bound", "vit"], "THEORY/BOUND"),
+    "set and an axis": (
+        ["run", "toy.py/e1-line", "--set", "slope=1", "--axis", "a=1,2"], "slope is given by --set and by --axis",
+    ),
+    "seeds beyond the last": (
+        ["run", "toy.py/e1-line", "--preset", "smoke", "--seed", "4294967294"], "the last seed is at most 4294967295",
+    ),
+    "no folder": (["report", ""], "give a folder"),
+    "a number of thousands of digits": (["run", "toy.py/e1-line", "--set", f"slope={'9' * 5000}"], " ... "),
     "no seeds": (["run", "toy.py/e1-line", "--seeds", "0"], "--seeds"),
     "seeds in words": (["run", "toy.py/e1-line", "--seeds", "many"], "--seeds"),
     "negative seed": (["run", "toy.py/e1-line", "--seed", "-1"], "--seed"),
@@ -100,6 +112,33 @@ def test_a_read_only_folder_is_one_sentence(lemmata: Lemmata, toy: Path) -> None
     assert result.code == 2
     assert "closed" in sentences(result.err)[-1]
     assert files(Path("closed")) == set()
+
+
+@pytest.mark.parametrize("place", ["file", "file/in", "/proc/none"])
+def test_a_cache_that_cannot_be_kept_is_one_sentence(
+    place: str, lemmata: Lemmata, toy: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path("file").touch()
+    kept = programs.programs_folder()
+    monkeypatch.setenv("LEMMATA_CACHE", place)
+    try:
+        result = lemmata("run", "toy.py/e1-line", "--preset", "smoke", "--out", "out")
+    finally:
+        programs.keep_programs(str(kept))
+    assert result.code == 0
+    said = [line for line in result.sentences if "Compiled programs cannot be kept" in line]
+    assert said == [line for line in result.sentences if place in line]
+    assert len(said) == 1
+
+
+def test_no_cache_is_made_in_the_folder_where_the_command_stands(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LEMMATA_CACHE", "")
+    monkeypatch.setenv("XDG_CACHE_HOME", "/somewhere")
+    assert programs.cache_folder() == Path("/somewhere/lemmata/compiled")
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    monkeypatch.setattr(os.path, "expanduser", lambda path: path)  # nobody knows a home
+    assert programs.cache_folder().is_absolute()
+    assert programs.why_not_kept(programs.cache_folder()), "so that it is said"
 
 
 def test_a_file_may_have_the_name_of_a_module(lemmata: Lemmata, toy: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -52,6 +52,12 @@ def test_every_example_can_be_typed(command: str, lemmata: Lemmata) -> None:
         assert verb in ("report", "bench")
 
 
+def test_a_help_text_names_arguments_without_their_types_in_python(lemmata: Lemmata) -> None:
+    for command in cli.COMMANDS:
+        told = lemmata(command, "--help").out
+        assert not [typed for typed in ("<str>", "list[", "<=x") if typed in told], command
+
+
 def test_the_first_help_lists_every_command_in_a_line_of_its_own(lemmata: Lemmata) -> None:
     listed = lemmata("--help").out.split("Commands:\n")[1].split("\n\n")[0].splitlines()
     assert [line.split()[0] for line in listed] == [*cli.COMMANDS, "diagnose"]

@@ -25,6 +25,18 @@ def test_a_page_is_made_anew_without_computing(lemmata: Lemmata, toy: Path) -> N
     assert lemmata("report", "a", "--json").json == {"page": "a/index.html"}
 
 
+def test_a_verdict_on_other_data_than_those_that_are_there_says_so(lemmata: Lemmata, toy: Path) -> None:
+    lemmata("verify", "toy.py", "--preset", "smoke", "--out", "a")
+    lemmata("report", "a")
+    said = "the data of e1-line are others than those that were judged"
+    assert said not in Path("a/index.html").read_text()
+    assert lemmata("run", "toy.py/e1-line", "--preset", "smoke", "--seed", "5", "--overwrite", "--out", "a").code == 0
+    assert lemmata("report", "a").code == 0
+    assert said in Path("a/index.html").read_text()
+    lemmata("verify", "toy.py", "--preset", "smoke", "--out", "a")
+    assert said not in Path("a/index.html").read_text()
+
+
 def test_two_folders_tell_what_changed(lemmata: Lemmata, toy: Path) -> None:
     for seed, out in (("0", "a"), ("7", "b")):
         lemmata("verify", "toy.py", "--preset", "smoke", "--seed", seed, "--out", out)

@@ -3,6 +3,7 @@ opened later can take the place of a stream that was closed."""
 
 from __future__ import annotations
 
+import atexit
 import os
 import signal
 from typing import Any
@@ -31,8 +32,15 @@ def occupy_streams() -> None:
             os.open(os.devnull, os.O_RDWR)  # the lowest number that is free
 
 
+def ignore() -> None:
+    """Let what is left of this process, its clearing up, come to its end: its exit code stands."""
+    for number in CODES:
+        signal.signal(number, signal.SIG_IGN)
+
+
 def main() -> None:
     """Run the command line."""
+    atexit.register(ignore)  # the first, which is called last
     for number in CODES:
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, leave)

@@ -42,9 +42,23 @@ def listed(folder: Path, edges: str, labels: str) -> graphs.Graph:
 
 
 @pytest.mark.parametrize(
-    "edges", ["0,1,0.5\n1,2,2\n2,3,1e-3\n0,3,0\n", "source target weight\n0 1 1\n1 2 1\n2 3 1\n", "0\t1\n1\t2\n2\t3\n"]
+    "edges",
+    [
+        "0,1,0.5\n1,2,2\n2,3,1e-3\n0,3,0\n",
+        "source target weight\n0 1 1\n1 2 1\n2 3 1\n",
+        "0\t1\n1\t2\n2\t3\n",
+        '"from";"to"\n"0";"1"\n"1";"2"\n"2";"3"\n',
+    ],
 )
-@pytest.mark.parametrize("labels", ["a\nb\nb\na\n", "label\na\nb\nb\na\n", "node,label\n3,a\n1,b\n2,b\n0,a\n"])
+@pytest.mark.parametrize(
+    "labels",
+    [
+        "a\nb\nb\na\n",
+        "label\na\nb\nb\na\n",
+        "node,label\n3,a\n1,b\n2,b\n0,a\n",
+        '"node","label"\n"3","a"\n"1","b"\n"2","b"\n"0","a"\n',
+    ],
+)
 def test_weights_headers_tables_and_words_are_read(tmp_path: Path, edges: str, labels: str) -> None:
     graph = listed(tmp_path, edges, labels)
     assert graph.edges.tolist() == EDGES
@@ -55,6 +69,34 @@ def test_nodes_with_names_are_numbered_and_those_without_a_label_are_unlabelled(
     graph = listed(tmp_path, "from,to\nann,bob\nbob,eve\neve,zoe\n", "node,class\nbob,red\nann,blue\neve,red\n")
     assert graph.labels.tolist() == [1, 0, 1, -1]
     assert graph.edges.tolist() == [[0, 1], [0, 2], [2, 3]]
+
+
+def test_an_edge_list_whose_nodes_no_label_names_is_refused_with_a_name_of_each(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"names nodes such as 'n0', the edge list others such as '1'\."):
+        listed(tmp_path, "0,1\n1,2\n", "n0,a\nn1,b\nn2,a\n")
+
+
+def test_a_first_edge_between_unlabelled_nodes_is_no_header(tmp_path: Path) -> None:
+    graph = listed(tmp_path, "ann,bob\nbob,eve\neve,zoe\nann,zoe\n", "zoe,red\neve,blue\n")
+    assert len(graph.edges) == 4
+
+
+def test_labels_that_are_no_classes_are_said_to_be_so(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"cannot be read as labels: labels must be integers; "):
+        listed(tmp_path, "0,1\n1,2\n", "0.5\n1.5\n0.5\n")
+    with pytest.raises(UserError, match=r"labels must be integers\."):
+        graphs.make_graph(EDGES, None, np.asarray([0, 1, 1, 0]) + 0j)
+
+
+def test_only_the_files_of_a_graph_count_as_its_files_also_in_the_folder_where_one_stands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    listed(tmp_path, "0,1\n1,2\n", "a\nb\na\n")
+    (tmp_path / "results").mkdir()
+    (tmp_path / "results" / "other.csv").write_text("1")
+    monkeypatch.chdir(tmp_path)
+    files = graphs.from_any("edges.csv")[1]
+    assert [str(file) for file in files] == ["edges.csv", "labels.csv"]
 
 
 def test_a_table_of_some_nodes_leaves_the_others_unlabelled(tmp_path: Path) -> None:

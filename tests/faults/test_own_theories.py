@@ -37,6 +37,14 @@ CLAIMS = {
         (HEIGHT, "data.height.values[:] = 9; " + HEIGHT),
         "ValueError: assignment destination is read-only (toy.py:{})",
     ),
+    "evidence raises what is no Exception": (
+        (HEIGHT, 'raise type("Odd", (BaseException,), {})("boom")'),
+        "Odd: boom (toy.py:{})",
+    ),
+    "evidence raises what cannot be said": (
+        (HEIGHT, 'raise type("Mute", (Exception,), {"__str__": lambda self: 1 / 0})'),
+        "Mute: no message (toy.py:{})",
+    ),
     "a judge raises": (
         (C1, 'claim("c1-high", high, lambda evidence: 1 / 0, low)'),
         "ZeroDivisionError: division by zero (toy.py:{})",
@@ -79,6 +87,7 @@ RUNS = {
         "has shape (2,), its dimensions are () (toy.py:{simulation})",
     ),
     "exits": ((RETURN, 'sys.exit("over")'), "SystemExit: over (toy.py:{})"),
+    "raises what is no Exception": ((RETURN, "raise GeneratorExit"), "GeneratorExit: no message (toy.py:{})"),
 }
 
 
@@ -112,6 +121,22 @@ PLANS = {
         '{"slope": slopes}, 3', '{"slope": [] if name == "e1-line" else slopes}, 3',
         "The axis slope has no values. (toy.py:{})",
     ),
+    "an axis that no data set can have": (
+        '{"slope": slopes}, 3', '{"slope": slopes} | ({"../x": {"a": {"points": 3}}} if name == "e1-line" else {}), 3',
+        "'../x' is not allowed as the name of an axis: it has letters, digits and '_'. (toy.py:{})",
+    ),
+    "an axis that is called like a result": (
+        '{"slope": slopes}, 3', '{"slope": slopes} | ({"height": {"a": {"points": 3}}} if name=="e1-line" else {}), 3',
+        "An axis cannot be called height, which simulate returns. (toy.py:{})",
+    ),
+    "a warning that is no text": (
+        'if self.slope > 1 else []', 'if self.slope > 2 else [3] if self.slope == 2 else []',
+        "A warning of the setting is 3, no text. (toy.py:{})",
+    ),
+    "a warning that exits": (
+        'if self.slope > 1 else []', 'if self.slope > 2 else sys.exit(0) if self.slope == 2 else []',
+        "SystemExit: 0 (toy.py:{})",
+    ),
     "a rule that raises": (
         "    def warnings",
         "    def refusals(self, given):\n        yield from [1 / (self.slope - 2)][:0]\n\n    def warnings",
@@ -130,7 +155,8 @@ def test_an_experiment_in_error_ends_its_own_claims_alone(mistake: str, lemmata:
     done = lemmata("verify", "toy.py", "good.py", "--preset", "smoke", "--json", "--out", "out")
     assert done.code == 1, done.err
     rows = {f"{row['theory']}/{row['claim']}": row for row in done.json}
-    where = line_of(text, "1 / (self" if "raises" in mistake else '"e1-line"')
+    at = {"rule": "1 / (self", "exits": "sys.exit(0)", "no text": 'experiment("e1-line"'}
+    where = line_of(text, next((part for word, part in at.items() if word in mistake), '"e1-line"'))
     assert rows["toy/c1-high"]["outcome"] == "inconclusive"
     assert f"e1-line: {said.format(where)}" in rows["toy/c1-high"]["note"]
     assert rows["good/c1-high"]["outcome"] != "inconclusive"
@@ -157,6 +183,38 @@ LOADS = {
     ),
     "has an empty name": (THEORY.replace(CARD_NAME, '"name": ""'), "'' is not allowed as a name"),
     "is called like one of ours": (THEORY.replace(CARD_NAME, '"name": "vit"'), "choose another name"),
+    "is called like one of ours, in other letters": (THEORY.replace(CARD_NAME, '"name": "ViT"'), "choose another name"),
+    "is called like a file of the results": (
+        THEORY.replace(CARD_NAME, '"name": "verdicts.json"'),
+        "'verdicts.json' is not allowed as a name of theories",
+    ),
+    "is called like a folder of the results": (
+        THEORY.replace(CARD_NAME, '"name": "Replicate"'),
+        "'Replicate' is not allowed as a name of theories",
+    ),
+    "has a variable that every data set has": (
+        THEORY.replace('lm.Variable("height"', 'lm.Variable("seed"'),
+        "A variable cannot be called seed, which every data set has.",
+    ),
+    "has a variable outside": (
+        THEORY.replace('lm.Variable("height"', 'lm.Variable("../height"'),
+        "'../height' is not allowed as the name of a variable",
+    ),
+    "has a variable twice": (
+        THEORY.replace('lm.Variable("height"', 'lm.Variable("height", (), "", ""), lm.Variable("height"'),
+        "simulate has two variables or dimensions that are called height.",
+    ),
+    "has a field that every setting has": (
+        THEORY.replace("    points: int", '    replace: int = lm.size(3, "n", "points")\n    points: int'),
+        "A field cannot be called replace",
+    ),
+    "has no card": (THEORY.replace("    CARD, Setting", "    [CARD], Setting"), "give a dictionary"),
+    "has no setting": (THEORY.replace("    CARD, Setting", "    CARD, int"), "give a class derived from lm.Setting"),
+    "has no simulation": (
+        THEORY.replace("    CARD, Setting, simulate", "    CARD, Setting, 3"),
+        "The simulation of this theory cannot be 3",
+    ),
+    "has no claims": (THEORY.replace("], CLAIMS,", "], [3],"), "One of the claims of this theory cannot be 3"),
     "has a name that no folder can have": (
         THEORY.replace(CARD_NAME, f'"name": "{"x" * 101}"'),
         "not longer than 100",
@@ -203,6 +261,35 @@ def test_a_file_that_is_no_theory_is_one_sentence_and_nothing_is_written(mistake
     assert said in sentence
     assert sentence.startswith("toy.py ")
     assert {path.name for path in Path().iterdir()} - {"__pycache__"} == {"toy.py"}
+
+
+def test_two_theories_of_one_name_are_refused_and_one_file_that_is_named_twice_is_one(lemmata: Lemmata) -> None:
+    Path("toy.py").write_text(THEORY)
+    Path("more.py").write_text(THEORY)
+    done = lemmata("verify", "toy.py", "more.py", "--preset", "smoke", "--out", "out")
+    assert (done.code, done.sentences) == (2, ["toy.py and more.py are both called toy; name one of them."])
+    assert not Path("out").exists()
+    assert len(lemmata("verify", "toy.py", "./toy.py", "--preset", "smoke", "--json", "--out", "out").json) == 4
+
+
+def test_a_file_that_goes_to_its_own_folder_moves_no_results(lemmata: Lemmata) -> None:
+    """It may read its data from there; the command stays where it was."""
+    Path("own").mkdir()
+    Path("own/toy.py").write_text("import os\nos.chdir(os.path.dirname(os.path.abspath(__file__)))\n" + THEORY)
+    done = lemmata("run", "own/toy.py/e1-line", "--preset", "smoke", "--out", "out")
+    assert done.code == 0, done.err
+    assert Path("out/toy/e1-line/data.zarr").is_dir()
+
+
+@pytest.mark.parametrize("mistake", ["sys.exit(0)", "raise KeyboardInterrupt", "raise EOFError", "raise GeneratorExit"])
+def test_an_error_of_any_kind_before_a_run_begins_is_the_theory_s(mistake: str, lemmata: Lemmata) -> None:
+    text = THEORY.replace("    def warnings(self):\n", f"    def warnings(self):\n        {mistake}\n")
+    Path("toy.py").write_text(text)
+    done = lemmata("run", "toy.py/e1-line", "--preset", "smoke", "--out", "out")
+    assert done.code == 1
+    (sentence,) = done.sentences
+    assert sentence.endswith(f"(toy.py:{line_of(text, mistake)})")
+    assert not Path("out").exists()
 
 
 def test_what_is_infinite_and_not_declared_so_is_flagged(lemmata: Lemmata) -> None:

@@ -116,7 +116,7 @@ def verify_toy(theory: Theory) -> Said:
     except UserError as error:
         said.refused = str(error)
         return said
-    said.rows = [{**row.stored(), "seconds": 0, "judged": ""} for row in done.rows]
+    said.rows = [{**row.stored(), "seconds": 0, "judged": "", "data": {}} for row in done.rows]
     assert (OUT / "index.html").exists()
     kept = json.loads((OUT / "verdicts.json").read_text())
     assert [row["outcome"] for row in kept] == [row["outcome"] for row in said.rows]

@@ -35,6 +35,10 @@ def test_other_outcomes_other_numbers_and_claims_of_one_side_are_told_apart() ->
     assert "2 of 4 claims on both sides are the same." in found.text()
 
 
+def test_where_no_claim_is_on_both_sides_it_is_said() -> None:
+    assert compared([row("c1")], [row("c2")]).text().endswith("No claim is on both sides.")
+
+
 def test_the_json_is_that_of_the_contract() -> None:
     found = compared([row("c1"), row("c2")], [row("c1", outcome="inconclusive", measured=None)])
     assert found.json() == [

@@ -11,6 +11,7 @@ import pytest
 
 from lemmata.lab import descriptions, registry
 from lemmata.lab.errors import UserError
+from lemmata.lab.files import read_sealed, sealed
 
 
 @pytest.fixture(autouse=True)
@@ -35,7 +36,7 @@ def test_what_is_kept_is_what_the_theory_says(card):
 def test_a_changed_source_makes_it_anew_and_a_few_of_other_versions_are_kept(monkeypatch):
     descriptions.description("icl")
     (first,) = descriptions._path("icl").parent.glob("icl-*.json")
-    first.write_text(first.read_text().replace('"name": "icl"', '"name": "kept"', 1))
+    first.write_text(json.dumps(sealed({**(read_sealed(first) or {}), "name": "kept"})))
     assert descriptions.description("icl")["name"] == "kept"
     for version in range(descriptions.KEPT):
         assert first.exists()
@@ -45,7 +46,9 @@ def test_a_changed_source_makes_it_anew_and_a_few_of_other_versions_are_kept(mon
     assert not first.exists()
 
 
-@pytest.mark.parametrize("content", [b"{", b"", b"\xff\xfe", b"null", b"[1]", b"[" * 10_000])
+@pytest.mark.parametrize(
+    "content", [b"{", b"", b"\xff\xfe", b"null", b"[1]", b"{}", b'{"name": "edited"}', b"[" * 10_000]
+)
 def test_a_damaged_one_is_made_again(content):
     descriptions.description("icl")
     path = descriptions._path("icl")

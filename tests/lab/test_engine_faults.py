@@ -218,13 +218,13 @@ def test_a_run_that_exits_or_prints_does_neither_to_the_command(capsys: pytest.C
     assert "hello from a run" in printed.err
 
 
-def test_what_the_user_must_put_right_is_a_sentence_and_no_failed_cell(engine: str) -> None:
-    """A file that is missing where the worker is; the exception is of the user's own class and cannot travel."""
+def test_what_a_theory_of_ones_own_misses_at_a_worker_is_its_failed_cell_with_its_words(engine: str) -> None:
+    """The exception is of the user's own class and cannot travel."""
     spoil(r3="missing")
     result = command(engine)
-    assert result.code == 2
-    assert result.sentences == ["train.csv and test.csv are missing."]
-    assert FAILED not in status()
+    assert result.code == 1
+    assert "Unreadable: train.csv and test.csv are missing. (toy.py:" in result.err
+    assert status().ravel().tolist() == [DONE] * 2 + [FAILED] + [DONE] * 3
 
 
 COMMAND, WORKER = True, False

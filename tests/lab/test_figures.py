@@ -18,7 +18,7 @@ def test_labels_are_words_and_only_those_that_exist_are_taken() -> None:
     assert draw.present(data, "run", ["a", "c", "b"]) == ["a", "b"]
     assert draw.present(data, "run", ["c"]) == []
     assert [draw.word(each) for each in (2.0, "per_token", 0.25)] == ["2", "per token", "0.25"]
-    assert [draw.word(each) for each in ("W_O trained", "$W_O$")] == ["W_O trained", "$W_O$"]
+    assert [draw.word(each) for each in ("W_O trained", "$W_O$")] == ["$W_{O}$ trained", "$W_O$"]
     assert [draw.signed(each) for each in (-0.001, -1.234, 2)] == ["0.00", "−1.23", "2.00"]
 
 

@@ -267,6 +267,16 @@ def test_what_lies_on_the_shelf_is_no_data_file_of_a_run(shelf: Shelf, tmp_path:
     assert [Path(name).name for name in inputs] == ["table.csv"]
 
 
+def test_the_command_itself_is_no_data_file_of_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "lemmata").write_text("a script of its installation")
+    (tmp_path / "table.csv").write_text("1,2")
+    monkeypatch.setattr(sys, "argv", [str(tmp_path / "lemmata"), "verify"])
+    with noting() as inputs:
+        (tmp_path / "lemmata").read_text()
+        (tmp_path / "table.csv").read_text()
+    assert [Path(name).name for name in inputs] == ["table.csv"]
+
+
 def test_the_shelf_is_bounded_and_the_oldest_go_first(tmp_path: Path) -> None:
     shelf = Shelf(tmp_path, b"", room=40_000)
     for number in range(20):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -248,6 +249,45 @@ def test_creating_replaces_what_was_there(tmp_path: Path) -> None:
     store = new(tmp_path / "data.zarr", 3)
     assert store.dataset().sizes["seed"] == 3
     assert store.dataset().loss.isnull().all()
+
+
+@pytest.mark.parametrize("kind", ["file", "link to nothing", "link to a folder"])
+def test_creating_replaces_what_is_no_folder_and_follows_no_link(kind: str, tmp_path: Path) -> None:
+    path, other = tmp_path / "data.zarr", tmp_path / "other"
+    if kind == "file":
+        path.write_text("no store")
+    else:
+        path.symlink_to(other)
+    if kind == "link to a folder":
+        other.mkdir()
+        (other / "precious").touch()
+    assert new(path, 3).dataset().sizes["seed"] == 3
+    assert not path.is_symlink()
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["data.zarr"] + ["other"] * other.exists()
+    assert (other / "precious").exists() == (kind == "link to a folder")
+
+
+def test_what_else_lies_in_the_folder_is_no_result(tmp_path: Path, recwarn: pytest.WarningsRecorder) -> None:
+    store = new(tmp_path / "data.zarr", 3)
+    fill(store)
+    shutil.copytree(tmp_path / "data.zarr" / "loss", tmp_path / "data.zarr" / "stray")
+    (tmp_path / "data.zarr" / "note.txt").write_text("mine")
+    store.finish()
+    assert "stray" not in xr.open_zarr(tmp_path / "data.zarr")
+    assert set(reopened(tmp_path / "data.zarr").dataset()) == set(SHAPES)
+    assert not recwarn.list
+
+
+@pytest.mark.parametrize("name", [".zattrs", "loss/.zarray", "seed/0"])
+@pytest.mark.parametrize("change", ["deleted", "replaced"])
+def test_a_frame_that_is_changed_while_it_is_in_use_is_a_sentence(name: str, change: str, tmp_path: Path) -> None:
+    store = new(tmp_path / "data.zarr", 3)
+    fill(store)
+    file = tmp_path / "data.zarr" / name
+    file.unlink() if change == "deleted" else file.write_text("x")
+    for use in (store.finish, store.dataset):
+        with pytest.raises(UserError, match=r"data\.zarr was changed while it was in use"):
+            use()
 
 
 @functools.cache

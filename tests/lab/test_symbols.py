@@ -44,6 +44,7 @@ def test_a_field_is_named_by_its_name_or_its_symbol(typed: str, values: dict[str
         (["N=5", "samples=6"], "samples is set twice; give it one value."),
         (["first=1", "first=1"], "first is set twice"),
         (["n=5"], "There is no field 'n'; known"),
+        (["α=0.3"], "There is no field 'α'; did you mean 'α_*'?"),
         (["seed=3"], "Seeds are given by --seed and --seeds."),
         (
             ["η=1e400"],
@@ -73,6 +74,12 @@ def test_greek_letters_are_the_same_in_all_their_forms() -> None:
 def test_minus_zero_is_spelled_as_it_is_typed() -> None:
     assert spell(-0.0) == "-0.0"
     assert spell(0.0) == "0"
+
+
+def test_large_whole_numbers_are_spelled_short_where_nothing_is_lost() -> None:
+    assert spell(int(1e300)) == "1e+300"
+    assert spell(4096) == "4096"
+    assert spell(10**17 + 1) == "100000000000000001"
 
 
 @pytest.fixture

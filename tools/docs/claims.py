@@ -69,7 +69,9 @@ def listed(known: Known) -> str:
     ]
     parts.append(_when(known))
     odd = [claim for claim in claims if known.odd(claim.name)]
-    sections = {"Not as expected": odd, "What falls": falling, "Undecided": undecided, "All claims": claims}
+    shaky = [claim for claim in claims if known.doubtful(claim) and claim not in odd]
+    sections = {"Not as expected": odd, "What falls": falling, "Not settled": shaky, "Undecided": undecided}
+    sections["All claims"] = claims
     for title, chosen in sections.items():
         if chosen:
             parts += [f"## {title}", _table(known, [claim.name for claim in chosen], anchors=title == "All claims")]

@@ -25,6 +25,8 @@ ROOT = Path(__file__).parent.parent.parent
 DOCS = ROOT / "docs"
 NOT_RUN = "not computed for this page"
 NOT_REPLICATED = "not replicated yet"
+MANY = 12
+"""Labels of an axis above which not all are named."""
 PLUMBING = re.compile(r"records|record_every|track|stop|\w+_room")
 """Fields that say what is looked at and kept, not what is learnt."""
 
@@ -78,7 +80,17 @@ class Known:
     def falls(self, claim: Claim) -> bool:
         """Whether the paper states it and it was found not to hold, with a control that answers for the judge."""
         known = claim.expected == self.outcome(claim.name) == "fails" and not self.odd(claim.name)
-        return known and claim.source in ("paper", "figure")
+        return known and claim.source in ("paper", "figure") and self.repeats(claim)
+
+    def doubtful(self, claim: Claim) -> bool:
+        """Whether the paper states it and it fell, or was expected to, but not every time."""
+        fell = "fails" in (claim.expected, self.outcome(claim.name))
+        return fell and claim.source in ("paper", "figure") and not self.falls(claim)
+
+    def repeats(self, claim: Claim) -> bool:
+        """Whether it came out the same on nearly all further blocks of seeds, as far as there are any."""
+        done = self.replications.get(claim.name)
+        return done is None or done.repeats
 
     def corrections(self, claim: Claim) -> list[Claim]:
         """The claims that correct it, else those corrections that its page names where it speaks of it."""
@@ -115,7 +127,7 @@ class Known:
 
     def tried(self, claim: Claim) -> list[str]:
         """In which settings the claim is examined: a line for each experiment that its own evidence reads."""
-        return [self.setting_of(name) for name in claim.evidence.reads] or ["no experiment: the claim is a fact"]
+        return [self.setting_of(name) for name in claim.evidence.reads] or ["no training: it follows from formulas"]
 
     def setting_of(self, experiment: str) -> str:
         """An experiment at the preset quick: what its setting changes, its axes, its seeds."""
@@ -146,7 +158,9 @@ class Known:
 
 
 def _labels(labels: list[Any]) -> str:
-    """The labels of an axis; in quotes where one has a comma of its own."""
+    """The labels of an axis, the first and the last of many; in quotes where one has a comma of its own."""
+    if len(labels) > MANY:
+        return f"{_labels(labels[:2])}, ..., {_labels(labels[-1:])} ({len(labels)} in all)"
     if any("," in str(label) for label in labels):
         return ", ".join(f'"{label}"' for label in labels)
     return spell_argument(labels)

@@ -5,16 +5,19 @@ Each command is a thin call into `lemmata.lab`, and imports what it needs when i
 
 from __future__ import annotations
 
+import functools
 import logging
+import re
 import sys
+from collections.abc import Callable
 from typing import Annotated, Any
 
 import typer
 
 from lemmata.cli import look, results, work
 from lemmata.cli.diagnose import Kinds
-from lemmata.cli.options import example
-from lemmata.lab.errors import FILE_MODULE, Broken, UserError, describe_error, is_of, printable
+from lemmata.cli.options import Plain, example
+from lemmata.lab.errors import FILE_MODULE, Broken, UserError, describe_error, is_of, printable, shortened
 from lemmata.lab.interrupts import leaving_on_signals
 from lemmata.lab.streams import Closed, drop_results, guard
 
@@ -73,8 +76,23 @@ COMMANDS: dict[str, tuple[Any, str, list[str]]] = {
     ),
 }
 """The commands, each with a few words and examples."""
+
+
+def guarded(function: Callable[..., None]) -> Callable[..., None]:
+    """A command, of which typer does not make a silent exit where a theory of the user's own raises this."""
+
+    @functools.wraps(function)
+    def command(*arguments: Any, **options: Any) -> None:
+        try:
+            function(*arguments, **options)
+        except (KeyboardInterrupt, EOFError) as error:
+            raise Broken(describe_error(error)) from error
+
+    return command
+
+
 for _name, (_function, _words, _examples) in COMMANDS.items():
-    app.command(_name, short_help=_words, epilog=example(*_examples))(_function)
+    app.command(_name, cls=Plain, short_help=_words, epilog=example(*_examples))(guarded(_function))
 app.add_typer(diagnose, name="diagnose", short_help="What helps on your own data?")
 
 
@@ -142,7 +160,7 @@ def _main() -> None:
         sys.exit(leave.exit_code)
     except USAGE as error:
         asked = getattr(error, "ctx", None)
-        _leave(f"{error.format_message().rstrip('.')}. Try: {asked.command_path if asked else 'lemmata'} --help", 2)
+        _leave(f"{_usage(error.format_message())}. Try: {asked.command_path if asked else 'lemmata'} --help", 2)
     except (Closed, BrokenPipeError):
         drop_results()
         sys.exit(0)
@@ -150,19 +168,27 @@ def _main() -> None:
         _leave(f"{error.filename}: {error.strerror}." if error.filename else f"{error}.", 2)
     except MemoryError:
         _leave("There is not enough memory for this.", 2)
-    except KeyboardInterrupt:  # raised by a theory, since a signal ends the process by itself
-        _leave("interrupted; what was finished is kept, the same command goes on from there", 130)
     except Broken as error:
         _leave(str(error), 1)
-    except Exception as error:
-        if is_of(error, FILE_MODULE):  # a theory of the user's own
+    except BaseException as error:
+        if is_of(error, FILE_MODULE):  # a theory of the user's own, which may also exit or interrupt
             _leave(describe_error(error), 1)
+        if isinstance(error, SystemExit):
+            raise
         import traceback
 
         traceback.print_exc()
         _leave(f"internal error: {type(error).__name__}: {error}", 3)
 
 
+def _usage(message: str) -> str:
+    """What is wrong with the arguments; a NAME=VALUE that stands alone wanted an option."""
+    extra = re.fullmatch(r"Got unexpected extra arguments?(?:\(s\))? \((.*)\)", message.rstrip("."))
+    if extra and all("=" in each for each in extra[1].split()):
+        return f"Every NAME=VALUE needs an option of its own: {' '.join(f'--set {each}' for each in extra[1].split())}"
+    return message.rstrip(".")
+
+
 def _leave(message: str, code: int) -> None:
-    print(printable(message), file=sys.stderr, flush=True)
+    print(printable(shortened(message, 2000)), file=sys.stderr, flush=True)
     sys.exit(code)

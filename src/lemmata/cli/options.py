@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+import typer.core
 
 from lemmata.cli.completion import complete_bound, complete_claim, complete_experiment, complete_item
 from lemmata.lab.errors import UserError, printable, unknown
@@ -121,8 +122,19 @@ Bound = Annotated[
 CLAIMS: Any = {"metavar": "THEORY[/CLAIM]|FILE.py", "autocompletion": complete_claim}
 
 
+class Plain(typer.core.TyperCommand):
+    """A command whose help names an argument as the usage line does, without its type in Python."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for each in self.params:
+            if each.param_type_name == "argument":
+                vars(each)["display_type_rich"] = lambda ctx: None  # only some versions of typer have it
+
+
 def show_json(content: Any) -> None:
-    print(json.dumps(content, indent=1, allow_nan=False, ensure_ascii=False))
+    plain = "utf" not in (sys.stdout.encoding or "").lower()  # what such a stream has no letter for is escaped
+    print(json.dumps(content, indent=1, allow_nan=False, ensure_ascii=plain))
 
 
 def show_text(text: str) -> None:
@@ -144,13 +156,29 @@ def example(*commands: str) -> str:
 def prepare_backend(engine: str = "local") -> None:
     """Keep compiled programs between commands, and freed memory between runs; leave that of a GPU to other workers."""
     from lemmata.lab.machine import collect_rarely, keep_memory
-    from lemmata.lab.programs import cache_folder, keep_programs
+    from lemmata.lab.programs import cache_folder, keep_programs, why_not_kept
 
     if engine != "local":
         os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
+    if platforms := os.environ.get("JAX_PLATFORMS"):
+        check_platforms(platforms)
     keep_memory()
     collect_rarely()
-    keep_programs(str(cache_folder()))
+    folder = cache_folder()
+    if reason := why_not_kept(folder):
+        say(f"Compiled programs cannot be kept in {folder} ({reason}); LEMMATA_CACHE may name another folder.")
+    keep_programs(str(folder))
+
+
+def check_platforms(names: str) -> None:
+    """Refuse platforms on which JAX cannot compute here."""
+    import jax
+
+    try:
+        jax.devices()
+    except Exception as error:
+        reason = str(error).splitlines() or ["it gives no reason"]
+        raise UserError(f"JAX_PLATFORMS = {names} is not possible here: {reason[0]}") from error
 
 
 def check_options(preset: str, seed: int, engine: str, progress: str, seeds: int = 1) -> None:

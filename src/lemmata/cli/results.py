@@ -8,13 +8,14 @@ from typing import Annotated
 
 import typer
 
-from lemmata.cli.options import Json, show_json, show_text
+from lemmata.cli.options import Json, folder, show_json, show_text
 
 
 def report(
-    directory: Annotated[Path, typer.Argument(metavar="DIR", help="A folder that verify wrote.")],
+    directory: Annotated[Path, typer.Argument(metavar="DIR", help="A folder that verify wrote.", parser=folder)],
     other: Annotated[
-        Path | None, typer.Argument(metavar="DIR2", help="A second one: what changed from the first to it.")
+        Path | None,
+        typer.Argument(metavar="DIR2", help="A second one: what changed from the first to it.", parser=folder),
     ] = None,
     as_json: Json = False,
 ) -> None:

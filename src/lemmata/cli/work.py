@@ -26,6 +26,10 @@ from lemmata.cli.options import (
     split,
     whole,
 )
+from lemmata.lab.errors import UserError
+
+MOST_BLOCKS = 400_000
+"""Beyond them there are no fresh seeds."""
 
 
 def run(
@@ -152,7 +156,7 @@ def replicate(
         list[str] | None, typer.Argument(**CLAIMS, help="What to judge again; default: every claim of every theory.")
     ] = None,
     blocks: Annotated[
-        int, typer.Option("--blocks", metavar="K", help="How many blocks of fresh seeds.", min=1, max=400_000)
+        int, typer.Option("--blocks", metavar="K", parser=whole, help="How many blocks of fresh seeds.")
     ] = 5,
     preset: Preset = "quick",
     out: Out = None,
@@ -163,6 +167,8 @@ def replicate(
     """Judge claims again on further blocks of seeds: how often does a verdict repeat?"""
     check_options(preset, 0, engine, progress)
     check_claims(what or ())
+    if not 1 <= blocks <= MOST_BLOCKS:
+        raise UserError(f"--blocks {blocks} is not allowed: it is how many blocks to judge, from 1 to {MOST_BLOCKS}.")
     from dataclasses import asdict
 
     from lemmata.lab.plans import Options

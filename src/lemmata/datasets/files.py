@@ -57,6 +57,8 @@ def read(file: Path, parse: Callable[[bytes], Parsed], what: str, advice: str) -
     except DamagedError as error:
         # words of the file itself must not steer a terminal
         reason = "".join(letter if letter.isprintable() else "?" for letter in str(error))
+    except UserError as error:  # after what it is about
+        reason = str(error).rpartition(": ")[2].rstrip(".")
     except Exception:  # a damaged archive or pickle may raise anything
         reason = "it is cut short or of another format"
     raise UserError(f"{file} cannot be read as {what}: {reason}; {advice}.")

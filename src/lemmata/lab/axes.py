@@ -39,6 +39,13 @@ def set_axes(axes: Axes, changes: Mapping[str, Any], where: str) -> dict[str, An
     return changed
 
 
+def check_once(changes: Mapping[str, Any], given: Sequence[str]) -> None:
+    """Refuse a field that both `--set` and `--axis` set."""
+    for name, _ in _parsed(given, "--axis"):
+        if name in changes:
+            raise UserError(f"{name} is given by --set and by --axis; give it once.")
+
+
 def change_axes(kind: type[Setting], axes: Axes, given: Sequence[str], where: str) -> dict[str, Any]:
     """The axes after `NAME=v1,v2` of every `--axis`.
 

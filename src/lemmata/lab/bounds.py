@@ -1,7 +1,7 @@
 """Bounds: closed-form calculators of a document (width, samples, iterations, ...).
 
 A calculator is a pure vectorised function; its parameters are declared once, like the fields of a setting. Constants
-that the document leaves open default to 1 and the answer says so. Where a bound says nothing (its base is not positive,
+that the paper leaves open default to 1 and the answer says so. Where a bound says nothing (its base is not positive,
 the number overflows) the value is infinite and the answer is called vacuous.
 """
 

@@ -55,6 +55,13 @@ class Changes:
     def same(self) -> int:
         return self.both - len(self.outcomes) - len(self.numbers)
 
+    @property
+    def summary(self) -> str:
+        """How much is the same."""
+        if not self.both:
+            return "no claim is on both sides"
+        return f"{self.same} of {self.both} claims on both sides are the same"
+
     def json(self) -> list[dict[str, Any]]:
         return [change.json() for change in (*self.outcomes, *self.alone, *self.numbers)]
 
@@ -66,7 +73,7 @@ class Changes:
         ):  # fmt: skip
             if changes:
                 lines += [f"{title} ({len(changes)})", *(change.text() for change in changes), ""]
-        return "\n".join([*lines, f"{self.same} of {self.both} claims on both sides are the same."])
+        return "\n".join([*lines, f"{self.summary[:1].upper()}{self.summary[1:]}."])
 
 
 def compare(a: Sequence[Row], b: Sequence[Row]) -> Changes:

@@ -364,11 +364,14 @@ def _taken(evidence: Evidence, datasets: Mapping[str, xr.Dataset], seed: int) ->
 
 
 def _unchanging(data: xr.Dataset) -> xr.Dataset:
-    """The same data for one evidence: what it does with them is not seen by the next."""
-    mine = data.copy()
-    for values in mine.data_vars.values():
-        values.values.flags.writeable = False
-    return mine
+    """The same data for one evidence: what it does with them is not seen by the next, nor by whoever gave them."""
+    return data.map(_read_only, keep_attrs=True)
+
+
+def _read_only(values: xr.DataArray) -> xr.DataArray:
+    view = values.to_numpy().view()
+    view.flags.writeable = False
+    return values.copy(data=view)
 
 
 def _never_arrives(data: xr.Dataset) -> bool:

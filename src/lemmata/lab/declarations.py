@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from lemmata.lab.errors import UserError, unknown
+from lemmata.lab.errors import UserError, either, nearest, unknown
 
 
 @dataclasses.dataclass(frozen=True)
@@ -114,6 +114,8 @@ def spell(value: Any) -> str:
     if isinstance(value, float):
         short = f"{value:g}"
         return short if float(short) == value and short != "-0" else repr(float(value))
+    if isinstance(value, int) and 2**53 < abs(value) < 10**308 and int(float(f"{value:g}")) == value:
+        return f"{value:g}"
     return str(value)
 
 
@@ -207,6 +209,10 @@ def find_name(what: str, declared: Mapping[str, Declaration], typed: str, where:
     """The declared name that is typed as itself or as its symbol in the paper: step_size, η, eta."""
     name = name_of_symbol(declared, typed)
     if name not in declared:
+        begun = [each.symbol for each in declared.values() if _begins(typed, each.symbol)]
+        if begun and not nearest(typed, list(declared)):
+            place = f" in {where}" if where else ""
+            raise UserError(f"There is no {what} '{typed}'{place}; did you mean {either(begun)}?")
         seeds = "Seeds are given by --seed and --seeds." if typed in ("seed", "seeds") else ""
         raise unknown(what, typed, declared, where, seeds)
     return name
@@ -225,6 +231,11 @@ def name_of_symbol(declared: Mapping[str, Declaration], typed: str) -> str:
 def same_symbol(typed: str, symbol: str) -> bool:
     """Whether this is typed for a symbol of the paper: η or eta."""
     return bool(symbol) and _letters(symbol) == _letters(typed)
+
+
+def _begins(typed: str, symbol: str) -> bool:
+    """Whether a symbol is what is typed with an index: α for α_*."""
+    return bool(typed) and _letters(symbol).startswith(f"{_letters(typed)}_")
 
 
 def _letters(symbol: str) -> str:

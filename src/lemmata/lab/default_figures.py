@@ -16,6 +16,7 @@ from matplotlib.figure import Figure
 
 from lemmata.lab import figures as draw
 from lemmata.lab.claims import Claim
+from lemmata.lab.panels import indexed
 
 MOST = 6
 """Panels of a default figure, and lines of a panel."""
@@ -99,7 +100,7 @@ def _panel(ax: Axes, data: xr.Dataset, name: str, first: Collection[str]) -> Non
     else:
         draw.strip(ax, 0, values, draw.BLUE)
         draw.names(ax, ["all seeds"])
-    words = "\n".join(textwrap.wrap(str(data[name].attrs.get("long_name", "")) or draw.word(name), 44))
+    words = indexed("\n".join(textwrap.wrap(str(data[name].attrs.get("long_name", "")) or draw.word(name), 36)))
     at = ", ".join(
         f"{draw.word(axis)} {draw.word(label)}" for axis, label in fixed.items() if values.sizes.get(axis, 2) > 1
     )

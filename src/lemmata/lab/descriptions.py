@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from lemmata.lab import registry
 from lemmata.lab.declarations import Declaration, name_of_symbol, parse_assignments, spell_argument
 from lemmata.lab.errors import UserError, unknown
-from lemmata.lab.files import write_whole
+from lemmata.lab.files import read_sealed, sealed, write_whole
 from lemmata.lab.programs import cache_folder
 from lemmata.lab.sources import digest_of_files
 from lemmata.lab.suggestions import Related, wrong_item
@@ -44,7 +44,7 @@ def describe(theory: Theory) -> dict[str, Any]:
     return {
         **{key: theory.card[key] for key in ("name", "title")},
         "authors": theory.card["authors"] + (f" ({theory.card['venue']})" if theory.card.get("venue") else ""),
-        "link": theory.card.get("link", ""),
+        **{key: theory.card.get(key, "") for key in ("link", "numbers")},
         **{key: theory.card[key] for key in ("question", "answer")},
         "settings": [_shown(row) for row in _rows(theory.setting.declarations())],
         "experiments": [
@@ -166,7 +166,7 @@ def item(name: str, what: str) -> dict[str, Any]:
 
 def contract(found: Mapping[str, Any]) -> dict[str, Any]:
     """What `lemmata show THEORY --json` prints of a description."""
-    hidden = ("link", "declared", "items", "calculators")
+    hidden = ("link", "numbers", "declared", "items", "calculators")
     experiments = [{key: value for key, value in row.items() if key != "setting"} for row in found["experiments"]]
     return {key: value for key, value in found.items() if key not in hidden} | {"experiments": experiments}
 
@@ -198,14 +198,13 @@ def description(name: str) -> dict[str, Any]:
         return json.loads(_text(registry.load(name)))
     registry.check(name)
     path = _path(name)
-    with contextlib.suppress(OSError, ValueError, RecursionError):
-        kept = json.loads(path.read_bytes())
-        if isinstance(kept, dict):
-            return kept
+    kept = read_sealed(path)
+    if kept is not None:
+        return kept
     text = _text(registry.load(name))
     with contextlib.suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(path, text.encode())
+        write_whole(path, json.dumps(sealed(json.loads(text)), ensure_ascii=False).encode())
         kept = sorted(path.parent.glob(f"{name}-*.json"), key=lambda each: each.stat().st_mtime)
         for old in kept[:-KEPT]:
             old.unlink(missing_ok=True)

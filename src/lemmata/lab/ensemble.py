@@ -50,6 +50,8 @@ CPU = Layout("threads", runs=1, block=5)
 GPU = Layout("vmap", runs=512, block=64)
 BLOCKS = 20
 """Blocks of seeds on a CPU, about: where seeds are hundreds, runs are short and writing them by five costs more."""
+MOST = 500
+"""Seeds of a block on a CPU, at most: after the first block it is known how long the others take."""
 XLA_THREADS = "PJRT_NPROC"
 """The variable from which JAX's CPU backend takes its number of threads."""
 TASKS = 6
@@ -65,7 +67,7 @@ def default_layout(seeds: int = 1, cells: int = 1, backend: str = "", effort: st
     if platform != "cpu":
         return replace(GPU, runs=devices.fitting(GPU.runs, room, platform), **about)
     block = min(CPU.block, max(1, cells * seeds // TASKS))
-    return replace(CPU, block=max(block, -(-seeds // BLOCKS)), shared_by=threads_of_xla(), **about)
+    return replace(CPU, block=max(block, min(MOST, -(-seeds // BLOCKS))), shared_by=threads_of_xla(), **about)
 
 
 @contextlib.contextmanager

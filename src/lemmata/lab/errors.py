@@ -69,14 +69,22 @@ def describe_error(error: BaseException, function: Callable[..., Any] | None = N
     """
     frames = traceback.extract_tb(error.__traceback__)
     own = [(frame.filename, frame.lineno) for frame in frames if not _is_installed(frame.filename)]
-    words = str(error) or "no message"
+    try:
+        words = str(error) or "no message"
+    except Exception:  # somebody's own error, which cannot even say what it is
+        words = "no message"
     if isinstance(error, SyntaxError) and error.filename:
         own, words = [(error.filename, error.lineno)], error.msg
     places = own or [(frame.filename, frame.lineno) for frame in frames]
     place = f" ({Path(places[-1][0]).name}:{places[-1][1]})" if places else ""
     if function and not own:
         place = place_of(function) or place
-    return printable(f"{type(error).__name__}: {words}{place}")
+    return printable(f"{type(error).__name__}: {shortened(words)}{place}")
+
+
+def shortened(text: str, most: int = 500) -> str:
+    """A text with its middle left out where it is too long to be read."""
+    return text if len(text) <= most else f"{text[: most // 2]} ... {text[-most // 2 :]}"
 
 
 def is_of(error: BaseException, module: str) -> bool:
@@ -98,7 +106,7 @@ def _is_installed(file: str) -> bool:
 def unknown(what: str, name: str, known: Iterable[str], place: str = "", more: str = "") -> UserError:
     """The error for a name that does not exist in a place, with those that may be meant; if there are none, with a few
     that exist and `more`, a further sentence."""
-    names = sorted(known)
+    names = sorted(set(known))
     meant = nearest(name, names)
     if meant:
         hint = f"did you mean {either(meant)}?"
@@ -113,6 +121,18 @@ def require_text(what: str, value: Any) -> None:
     """Refuse what is shown to people and is no text."""
     if not isinstance(value, str):
         raise UserError(f"{what} is {value!r}, no text.")
+
+
+OF_EVERY_STORE = ("seed", "block", "status", "digest", "message")
+"""Arrays and dimensions that every store has."""
+
+
+def require_name(what: str, name: Any) -> None:
+    """Refuse what cannot name an axis, a dimension or a variable: results are read as `data.name`."""
+    if not isinstance(name, str) or not name.isidentifier():
+        raise UserError(f"{name!r} is not allowed as the name of {what}: it has letters, digits and '_'.")
+    if name in OF_EVERY_STORE:
+        raise UserError(f"{what[0].upper()}{what[1:]} cannot be called {name}, which every data set has.")
 
 
 FEW = 12

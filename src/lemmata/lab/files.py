@@ -165,7 +165,7 @@ def _take(directory: Path) -> tuple[int | None, list[Path]]:
             directory.mkdir(parents=True, exist_ok=True)
             handle = os.open(directory / LOCK, os.O_RDWR | os.O_CREAT, 0o644)
         except OSError as error:
-            if isinstance(error, FileNotFoundError) and attempt < 1000:
+            if error.errno in (errno.ENOENT, errno.EEXIST) and not directory.exists() and attempt < 1000:
                 continue  # whoever held it has removed the folder just now
             if directory.is_dir() and error.errno in (errno.EROFS, errno.EACCES, errno.EPERM):
                 return None, []

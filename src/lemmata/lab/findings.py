@@ -73,7 +73,8 @@ def judge(plan: Plan, outcome: Outcome) -> list[Row]:
         if list(claim.reads) == [plan.name]:
             found, _ = examine_with(claim, {plan.name: outcome}, plan.options.seed)
             asked = command(plan.theory, name, plan.options, verb="verify")
-            rows.append(Row.of(plan.theory.name, found, plan.options.preset, 0.0, asked, "", Occasion(asked, "", "")))
+            given = plan.options.preset, 0.0, asked, "", Occasion(asked, "", ""), {plan.name: outcome.identity}
+            rows.append(Row.of(plan.theory.name, found, *given))
     return rows
 
 

@@ -142,8 +142,16 @@ def read_attributes(folder: Path) -> dict[str, Any]:
     )
 
 
-def gathered(folder: Path) -> bytes:
+def identity_at(folder: Path) -> str:
+    """The identity of the store that is in this folder now; empty if there is none, or none that can be read."""
+    try:
+        return json.loads((folder / ATTRIBUTES).read_bytes())["identity"]
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return ""
+
+
+def gathered(folder: Path, attributes: Mapping[str, Any]) -> bytes:
     """The metadata of all arrays in one file, which a plain `xarray.open_zarr` reads in one go."""
-    found = [".zgroup", *sorted(str(file.relative_to(folder)) for file in folder.glob("*/.z*"))]
-    metadata = {name: json.loads((folder / name).read_bytes()) for name in [ATTRIBUTES, *found]}
+    described = [name for name in names_of(attributes) if Path(name).name.startswith(".z")]
+    metadata = {name: json.loads((folder / name).read_bytes()) for name in [ATTRIBUTES, *sorted(described)]}
     return (json.dumps({"metadata": metadata, "zarr_consolidated_format": 1}, indent=1) + "\n").encode()

@@ -16,14 +16,10 @@ from typing import Any
 import numpy as np
 
 from lemmata.lab.declarations import spell
-from lemmata.lab.errors import UserError
+from lemmata.lab.errors import UserError, require_name
 from lemmata.lab.setting import Setting
 
 Axes = Mapping[str, Sequence[Any] | Mapping[Any, Mapping[str, Any]]]
-
-
-RESERVED = ("seed", "record", "block", "status")
-"""Dimensions and arrays of every store."""
 
 
 @dataclass(frozen=True)
@@ -77,8 +73,7 @@ def make_grid(setting: Setting, axes: Axes) -> Grid:
     if not isinstance(axes, Mapping):
         raise UserError(f"The axes {axes} are not allowed: give a mapping from fields to lists of values.")
     for name, values in axes.items():
-        if name in RESERVED:
-            raise UserError(f"An axis cannot be called {name}, which every data set has.")
+        require_name("an axis", name)
         if isinstance(values, str) or not isinstance(values, (Mapping, Sequence, np.ndarray)):
             raise UserError(f"The axis {name} = {values} is not allowed: give a list of values, or labels with fields.")
         if isinstance(values, Mapping):

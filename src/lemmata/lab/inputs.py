@@ -117,6 +117,8 @@ def _digest(path: str) -> str:
     """The digest of a data file; empty if it is none, or is not there."""
     if Path(path).suffix in CODE or path.startswith((*SYSTEM, *_packages())) or "site-packages" in path:
         return ""
+    if path in [os.path.abspath(program) for program in sys.argv[:1]]:  # the command itself, wherever it is installed
+        return ""
     try:
         status = os.stat(path)
         version = (status.st_mtime_ns, status.st_size, status.st_ino)

@@ -44,10 +44,11 @@ _parties: list[Party] = []
 def errors_of_theories() -> tuple[type[BaseException], ...]:
     """What somebody's code raises that is an error of theirs, and must not end more than their own claim.
 
-    An exit is one; so is a KeyboardInterrupt, unless it may be a real one: in the main thread of a notebook or script.
+    Whatever is raised is one; a KeyboardInterrupt not if it may be a real one: in the main thread of a notebook or
+    script.
     """
     theirs = bool(_handled) or threading.current_thread() is not threading.main_thread()
-    return (Exception, SystemExit, KeyboardInterrupt) if theirs else (Exception, SystemExit)
+    return (BaseException,) if theirs else (Exception, SystemExit)
 
 
 def is_stopping() -> bool:

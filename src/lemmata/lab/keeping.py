@@ -47,14 +47,14 @@ def starting(network: Any, counts: Mapping[str, Any] | None = None, /, like: Cal
         network = lm.starting(initialise(problem, key))
 
     counts: as in `lm.keep`; what was cut off there stays as it is here. `like`: where the training itself makes its
-    initial network, and `network` is None, a function that gives one of the same shapes.
+    initial network, and `network` is None, a function that makes one; only its shapes are asked for.
     """
     if _here.given is None:
         return network[0] if _is_shaped(network) else network
     _here.started = True
-    if like:
-        with live.tracing():  # only shapes are wanted: pieces that it calls are part of what is traced
-            network = like()
+    if like is not None:
+        with live.tracing():
+            network = jax.eval_shape(like)
     return _put(network, None, _here.given, _used(counts), "network")
 
 

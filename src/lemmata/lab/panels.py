@@ -157,7 +157,12 @@ def word(label: Any) -> str:
     """A label of an axis in words: numbers without trailing zeros, names without underscores, mathematics as it is."""
     if isinstance(label, (int, float, np.number)):
         return f"{label:g}"
-    return str(label) if "$" in str(label) else re.sub("(?<=[a-z0-9])_(?=[a-z0-9])", " ", str(label))
+    return str(label) if "$" in str(label) else re.sub("(?<=[a-z0-9])_(?=[a-z0-9])", " ", indexed(str(label)))
+
+
+def indexed(text: str) -> str:
+    """A text whose letters with an index, like W_Q, are set as mathematics."""
+    return text if "$" in text else re.sub(r"(?<![\w.])([A-Za-zα-ω])_([A-Za-z0-9*])(?!\w)", r"$\1_{\2}$", text)
 
 
 def signed(value: float) -> str:

@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lemmata.lab import programs
-from lemmata.lab.axes import change_axes, select_labels, set_axes, with_names
+from lemmata.lab.axes import change_axes, check_once, select_labels, set_axes, with_names
 from lemmata.lab.ensemble import Layout
+from lemmata.lab.errors import require_text
 from lemmata.lab.grid import Axes, Grid, make_grid
 from lemmata.lab.setting import Setting
 from lemmata.lab.sources import digest_of, versions_of
@@ -147,15 +148,17 @@ def in_python(given: Sequence[str], options: Options) -> str:
 def plan(theory: Theory, name: str, options: Options) -> Plan:
     """The experiment of this name with the user's changes; every cell of its grid is validated."""
     experiment = theory.experiment(name)
-    check_seeds(options.seed, options.seeds if options.seeds is not None else 1)
     preset = experiment.preset(options.preset)
+    check_seeds(options.seed, preset.seeds if options.seeds is None else options.seeds)
     kind, where = type(preset.setting), experiment.name
     options = options.named(kind, preset.axes)
     changes = kind.parse(options.changes)
+    check_once(changes, options.axes)
     axes = change_axes(kind, set_axes(preset.axes, changes, where), options.axes, where)
     axes = select_labels(axes, options.select, where)
     setting = preset.setting.replace(**{field: value for field, value in changes.items() if field not in axes})
     grid = make_grid(setting, axes)
+    experiment.simulation.check_axes(grid.labels)
     own = setting == preset.setting and axes == dict(preset.axes)
     changed = tuple(field for field in changes if field not in axes)
     chosen = Preset(setting, axes, options.seeds or preset.seeds)
@@ -171,6 +174,7 @@ def _warnings(grid: Grid) -> list[str]:
     counts: dict[str, int] = {}
     for cell in grid.cells.values():
         for sentence in cell.warnings():
+            require_text("A warning of the setting", sentence)
             counts[sentence] = counts.get(sentence, 0) + 1
     total = len(grid.cells)
     return [s if count == total else f"{s} (in {count} of {total} cells)" for s, count in counts.items()]

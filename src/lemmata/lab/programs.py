@@ -8,9 +8,11 @@ Most programs here run for less time than XLA takes to compile them in full. So 
 from __future__ import annotations
 
 import contextlib
+import errno
 import functools
 import os
 import threading
+import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -158,8 +160,20 @@ def counting() -> Iterator[Count]:
 
 def cache_folder() -> Path:
     """Where the command line keeps compiled programs between processes."""
-    home = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache"))
-    return Path(os.environ.get("LEMMATA_CACHE", home / "lemmata" / "compiled"))
+    if given := os.environ.get("LEMMATA_CACHE"):
+        return Path(given)
+    home = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    known = os.path.isabs(home)  # else there is no home, and nothing is kept
+    return Path(home if known else os.devnull) / "lemmata" / "compiled"
+
+
+def why_not_kept(folder: Path) -> str:
+    """Why programs cannot be kept in this folder, which is made if it is not there; empty if they can."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        return error.strerror or str(error)
+    return "" if os.access(folder, os.W_OK) else os.strerror(errno.EACCES)
 
 
 def programs_folder() -> str | None:
@@ -173,6 +187,8 @@ def keep_programs(folder: str) -> None:
     """Keep compiled programs in this folder between processes."""
     import jax
 
+    # one that cannot be read, because it is damaged, is compiled again
+    warnings.filterwarnings("ignore", "Error (reading|writing) persistent compilation cache entry")
     if programs_folder() != folder:
         jax.config.update("jax_compilation_cache_dir", folder)
         jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)

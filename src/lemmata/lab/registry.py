@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import importlib.metadata
 import importlib.util
+import os
 import sys
 import traceback
 from pathlib import Path
@@ -108,6 +109,7 @@ def _load_file(path: Path) -> Theory:
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
+    here = os.getcwd()
     try:
         with noting() as inputs, prints_aside():
             spec.loader.exec_module(module)
@@ -115,10 +117,12 @@ def _load_file(path: Path) -> Theory:
         raise UserError(f"{path} cannot be loaded: {error}{_line(error, path)}") from error
     except BaseException as error:  # a file may raise anything; signals do not come as exceptions
         raise UserError(f"{path} cannot be loaded: {describe_error(error)}") from error
+    finally:
+        os.chdir(here)  # a file may look for its data from its own folder; results stay where they were asked for
     theory = getattr(module, "theory", None)
     if not isinstance(theory, Theory):
         raise UserError(f"{path} does not define `theory`, a lemmata.Theory.")
-    if theory.name in _modules():
+    if theory.name.casefold() in _modules():
         raise UserError(f"{path} calls its theory '{theory.name}', as one of Lemmata's is called; choose another name.")
     object.__setattr__(theory, "inputs", dict(inputs))
     if theory.source is None:

@@ -110,8 +110,9 @@ def check(what: str, needed: int, lower: Callable[[], str]) -> None:
     if limit is None or needed <= limit:
         return
     hint = lower()
-    least = f"at least {spelled(needed)} of memory" if needed < sys.maxsize else "more bytes than can be counted"
-    raise UserError(f"{what} needs {least}, but {spelled(limit)} is all there is{'; lower ' + hint if hint else ''}.")
+    least = f"needs at least {spelled(needed)} of memory, but {spelled(limit)} is all there is"
+    hint = f"; lower {hint}" if hint else ""
+    raise UserError(f"{what} {least if needed < sys.maxsize else 'is larger than anything can be counted'}{hint}.")
 
 
 def field_to_lower(setting: Setting, needs: Callable[[Setting], int]) -> str:
@@ -120,7 +121,7 @@ def field_to_lower(setting: Setting, needs: Callable[[Setting], int]) -> str:
     now = needs(setting)
     sizes = {name: getattr(setting, name) for name in setting.declarations()}
     sizes = {name: n for name, n in sizes.items() if isinstance(n, int) and not isinstance(n, bool) and n > 1}
-    for part in (2, 2**10, 2**20, 2**40):
+    for part in (2, 2**10, 2**20, 2**40, 2**2000):
         gains: dict[str, int] = {}
         for name, value in sizes.items():
             with contextlib.suppress(Exception):  # so little of it is not allowed, or not possible for other reasons

@@ -59,8 +59,8 @@ class Row:
 
     Numbers are finite or None. `accept_low` and `accept_high` are given for the relation `in`, `accept_high` for ==
     too; `control` is the outcome of the worst control; `lost` says that a value is not a number or a cell failed, in
-    the claim or a control; `sources` is the digest of what decided the verdict; `judged` says when, in UTC, and the
-    last three on which occasion.
+    the claim or a control; `data` are the stores that were read, by experiment; `sources` is the digest of what decided
+    the verdict; `judged` says when, in UTC, and the last three on which occasion.
     """
 
     theory: str
@@ -89,6 +89,7 @@ class Row:
     corrects: str | None
     formula: str
     reads: tuple[str, ...]
+    data: Mapping[str, str]
     controls: tuple[ControlRow, ...]
     command: str
     sources: str
@@ -100,7 +101,15 @@ class Row:
 
     @classmethod
     def of(
-        cls, theory: str, finding: Finding, preset: str, seconds: float, command: str, sources: str, during: Occasion
+        cls,
+        theory: str,
+        finding: Finding,
+        preset: str,
+        seconds: float,
+        command: str,
+        sources: str,
+        during: Occasion,
+        data: Mapping[str, str],
     ) -> Row:
         """The row of a finding; NaN and infinities become None with a note."""
         claim, verdict = finding.claim, finding.verdict
@@ -132,6 +141,7 @@ class Row:
             corrects=claim.corrects or None,
             formula=claim.formula,
             reads=tuple(claim.reads),
+            data=dict(data),
             controls=tuple(ControlRow.of(claim, control, verdict) for control, verdict in finding.controls),
             command=command,
             sources=sources,

@@ -45,6 +45,8 @@ class Outcome:
     seconds: float
     failures: Mapping[str, str]
     warnings: Sequence[str]
+    identity: str
+    """of the store that holds the data"""
 
     @property
     def failed(self) -> int:
@@ -82,7 +84,8 @@ def carry_out(plan: Plan, engine: Engine, progress: OnProgress | None, say: Call
         computed = compute(plan, engine, progress, say)
         data = computed.store.dataset(len(plan.seeds))
         publish(plan, computed, data, say, held)
-    return Outcome(data, plan.directory, time.perf_counter() - began, computed.failures, plan.warnings)
+    seconds = time.perf_counter() - began
+    return Outcome(data, plan.directory, seconds, computed.failures, plan.warnings, computed.store.identity)
 
 
 def compute(plan: Plan, engine: Engine, progress: OnProgress | None, say: Callable[[str], None]) -> Computed:

@@ -81,6 +81,9 @@ class Setting:
         dataclasses.dataclass(frozen=True, kw_only=True, eq=False, init=False, repr=False)(cls)
         clash = {f.name for f in dataclasses.fields(cls)} & cls.derivations().keys()  # pyright: ignore[reportArgumentType]
         assert not clash, f"derived values shadow fields: {clash}"
+        for name in cls.declarations():
+            if name.startswith("_") or hasattr(Setting, name):
+                raise UserError(f"A field cannot be called {name}: every setting has something of that name.")
 
     def __init__(self, *unnamed: Any, **given: Any) -> None:
         if unnamed:
@@ -241,6 +244,11 @@ class Problem(_Anything):
 
     def only(self, names: Iterable[str]) -> Problem:
         """The same numbers with these static values alone, so that other variants do not recompile the piece."""
+        names = list(names)
+        for name in names:
+            if name not in self._static:
+                more = "Numbers are given to every piece." if name in self._leaves else ""
+                raise unknown("static field", name, self._static, more=more)
         return Problem(self._leaves, {name: self._static[name] for name in names})
 
     @property

@@ -42,7 +42,7 @@ def theory_text(typed: str, found: dict[str, Any], lists: Collection[str] = ()) 
     card = [
         line((f"{found['name']}: {found['title']}", NAME)),
         line((found["authors"], QUIET)),
-        *([line((found["link"], QUIET))] if found.get("link") else []),
+        *(line((found[key], QUIET)) for key in ("link", "numbers") if found.get(key)),
         Text(),
         table([(line(("question", QUIET)), found["question"]), (line(("answer", QUIET)), found["answer"])]),
     ]

@@ -10,7 +10,7 @@ can be foreseen (`foresee`) and its training is shared with every run that has t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -19,7 +19,7 @@ import numpy as np
 from jax.core import Tracer
 
 from lemmata.lab import live, names
-from lemmata.lab.errors import UserError, unknown
+from lemmata.lab.errors import UserError, require_name, unknown
 from lemmata.lab.pieces import host_piece, piece
 from lemmata.lab.precision import numerics
 from lemmata.lab.prepared import prepare_once
@@ -58,7 +58,7 @@ class Variable:
         lm.Variable("train_loss", ("record",), "L(t)", "training loss")
 
     `optional`: NaN is a legitimate value (absent), also at the first record. `never`: so is inf, where what it waits
-    for never happens; of a first passage (`reached_step`, `WHAT_step`) that is understood.
+    for never happens or there is no bound; of a first passage (`reached_step`, `WHAT_step`) that is understood.
     """
 
     name: str
@@ -67,6 +67,10 @@ class Variable:
     meaning: str
     optional: bool = False
     never: bool = False
+
+    def __post_init__(self) -> None:
+        for what, name in (("a variable", self.name), *(("a dimension", each) for each in self.dims)):
+            require_name(what, name)
 
     @property
     def is_never(self) -> bool:
@@ -115,6 +119,24 @@ class Simulation:
     prepare: Callable[[Any, int], Any] | None = None
     host: bool = False
     precision: str = "float32"
+
+    def __post_init__(self) -> None:
+        names = [*(each.name for each in self.variables), *self.dims]
+        for name in names:
+            if names.count(name) > 1:
+                raise UserError(f"{self.name} has two variables or dimensions that are called {name}.")
+
+    @property
+    def dims(self) -> set[str]:
+        """The dimensions of its variables."""
+        return {name for each in self.variables for name in each.dims}
+
+    def check_axes(self, axes: Iterable[str]) -> None:
+        """Refuse axes that are called like something it returns."""
+        taken = {*(each.name for each in self.variables), *self.dims}
+        for name in axes:
+            if name in taken:
+                raise UserError(f"An axis cannot be called {name}, which {self.name} returns.")
 
     def __reduce__(self) -> Any:
         given = (self.function, self.variables, self.labels, self.prepare, self.host, self.precision)

@@ -14,9 +14,11 @@ from __future__ import annotations
 import contextlib
 import itertools
 import json
+import os
 import shutil
 import socket
 import uuid
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -26,6 +28,7 @@ import numpy as np
 import xarray as xr
 import zarr
 import zarr.storage
+from zarr.errors import ZarrUserWarning
 
 from lemmata.lab import frame
 from lemmata.lab.errors import Interrupted, UserError, printable
@@ -152,10 +155,19 @@ class Store:
         if self.path is None:
             return False
         remove_partials(self.path)  # of which zarr would speak
-        if self.attributes["frame"] == self._digest(frame.names_of(self.attributes)):
+        if self._is_framed():
             return False
         self._lay(content)
         return True
+
+    def _is_framed(self) -> bool:
+        """Whether its frame is as it was written."""
+
+        def read(name: str) -> bytes | None:
+            with contextlib.suppress(OSError):
+                return ((self.path or Path()) / name).read_bytes()
+
+        return self.attributes.get("frame") == frame.digest_of_files(frame.names_of(self.attributes), read)
 
     def extend(self, content: Content, seeds: range) -> None:
         """Room for more seeds: new blocks; a last block that was not full becomes pending again."""
@@ -182,8 +194,15 @@ class Store:
     def _array(self, name: str) -> zarr.Array:
         # opening an array reads its metadata, which costs as much as writing a chunk
         if name not in self._arrays:
+            if self._root is None:
+                self._require_frame()
             self._arrays[name] = _as_array(self.root[name])
         return self._arrays[name]
+
+    def _require_frame(self) -> None:
+        """Refuse a frame that somebody changed while the store was in use; opening it again mends that."""
+        if self.path and not (frame.identity_at(self.path) == self.identity and self._is_framed()):
+            raise UserError(f"{self.path} was changed while it was in use; run the same command again.")
 
     def shapes(self) -> dict[str, tuple[int, ...]]:
         """The stored results and the shape that each has in one run."""
@@ -306,18 +325,9 @@ class Store:
         else:
             file.unlink(missing_ok=True)
 
-    def _digest(self, names: Sequence[str]) -> str:
-        """The digest of these files of its folder."""
-
-        def read(name: str) -> bytes | None:
-            with contextlib.suppress(OSError):
-                return ((self.path or Path()) / name).read_bytes()
-
-        return frame.digest_of_files(names, read)
-
     @contextlib.contextmanager
     def _writing(self) -> Iterator[None]:
-        if self._must_be and self._must_be != _identity_at(self.path):
+        if self._must_be and self._must_be != frame.identity_at(self.path or Path()):
             raise Interrupted
         with writing(self.path):
             yield
@@ -334,20 +344,23 @@ class Store:
         """
         if self.path is None:
             return
+        self._require_frame()
         with self._writing():
             remove_partials(self.path, deep=True)
             remove_leftovers(self.path)
-            text, file = frame.gathered(self.path), self.path / frame.GATHERED
+            text, file = frame.gathered(self.path, self.attributes), self.path / frame.GATHERED
             if not file.exists() or file.read_bytes() != text:
                 write_whole(file, text)
 
     def dataset(self, seeds: int | None = None) -> xr.Dataset:
         """The data, labelled; `seeds` limits how many seeds are returned."""
         given = {"consolidated": False, "zarr_format": 2, "drop_variables": list(LEDGER)}
-        data = xr.open_zarr(self._where, chunks=None, **given).load()
-        names: Any = data.attrs["variables"]
+        self._require_frame()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ZarrUserWarning)  # what else lies in the folder is nobody's
+            data = xr.open_zarr(self._where, chunks=None, **given).load()
         data.attrs = {}
-        return data[names].isel(seed=slice(0, seeds))
+        return data[self.attributes["variables"]].isel(seed=slice(0, seeds))
 
 
 def _spelled(signed: str) -> bytes:
@@ -375,14 +388,6 @@ def open_elsewhere(path: str, identity: str) -> Store:
     return store
 
 
-def _identity_at(path: Path | None) -> str:
-    """The identity of the store that is in this folder now; empty if there is none."""
-    try:
-        return json.loads(((path or Path()) / ATTRIBUTES).read_bytes())["identity"]
-    except (OSError, ValueError, KeyError):
-        return ""
-
-
 def _put_in_place(path: Path, files: Mapping[str, bytes]) -> None:
     """Make a folder of these files, all of them or none; what was there goes out of the way at once, since workers that
     a killed command left on a cluster may still write into it."""
@@ -393,14 +398,16 @@ def _put_in_place(path: Path, files: Mapping[str, bytes]) -> None:
         for name, content in files.items():
             (new / name).parent.mkdir(parents=True, exist_ok=True)
             write_whole(new / name, content, lasting=name == ATTRIBUTES)
-        if path.exists():
+        if os.path.lexists(path):
             path.rename(old)
         new.rename(path)
         sync_folder(path.parent)
     finally:
-        for folder in (new, old):
-            if folder.exists():
-                shutil.rmtree(folder)
+        for each in (new, old):
+            if each.is_dir() and not each.is_symlink():
+                shutil.rmtree(each)
+            elif os.path.lexists(each):  # a file or a link had been put in its place
+                each.unlink()
 
 
 def remove_leftovers(path: Path) -> None:

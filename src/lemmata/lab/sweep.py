@@ -193,6 +193,7 @@ def sweep(
     if chosen_precision not in PRECISIONS:
         raise unknown("precision", chosen_precision, PRECISIONS)
     grid = make_grid(setting, axes or {})
+    simulation.check_axes(grid.labels)
     with contextlib.ExitStack() as stack:
         if isinstance(progress, bool):
             progress = stack.enter_context(reporting("bar" if progress else "quiet", sys.stderr))(simulation.name)

@@ -171,6 +171,8 @@ def asking(questions: Mapping[str, str], **common: Any) -> Callable[..., Callabl
 
 LONGEST = 100
 """Letters of a name."""
+REPLICATE = "replicate"
+"""The folder beside those of the theories, for further blocks of seeds."""
 
 
 def _check_name(what: str, name: Any) -> None:
@@ -182,11 +184,20 @@ def _check_name(what: str, name: Any) -> None:
         fits = "/" not in name
     elif fits:
         fits = re.fullmatch(r"[\w][\w.+-]*", name) is not None
+    if fits and what == "theories":
+        fits = "." not in name and name.casefold() != REPLICATE  # else a file of the results folder, or that folder
     if not fits:
+        signs, than = ("'_' and '-'", f", not '{REPLICATE}'") if what == "theories" else ("'_', '-' and '.'", "")
         raise UserError(
-            f"{name!r} is not allowed as a name of {what}: a name has letters, digits, '_', '-' and '.', begins with a "
-            f"letter or digit, is not empty and not longer than {LONGEST}."
+            f"{name!r} is not allowed as a name of {what}: a name has letters, digits, {signs}, begins with a letter "
+            f"or digit, is not empty{than} and not longer than {LONGEST}."
         )
+
+
+def _check_part(what: str, fits: bool, part: Any, allowed: str) -> None:
+    """Refuse a part of a theory that is of another kind than it must be."""
+    if not fits:
+        raise UserError(f"{what} of this theory cannot be {part!r}: give {allowed}.")
 
 
 @dataclass(frozen=True, repr=False)
@@ -196,7 +207,8 @@ class Theory:
         theory = lm.Theory(card, Setting, simulate, [experiment], [claim])
         lm.verify(theory)
 
-    `card` has name, title, authors, question, answer and headlines (the claims that a plain `lemmata verify` checks).
+    `card` has name, title, authors, question, answer and headlines (the claims that a plain `lemmata verify` checks);
+    `venue`, `link` and `numbers` (a sentence on whose numbers the references are) may be added.
     `source` is the theory's folder or file.
     """
 
@@ -221,8 +233,16 @@ class Theory:
         source: str | Path | None = None,
     ) -> None:
         named = {"experiments": experiments, "claims": claims, "bounds": bounds}
+        kinds = {"experiments": Experiment, "claims": Claim, "bounds": Bound}
+        own = isinstance(setting, type) and issubclass(setting, Setting)
+        _check_part("The card", isinstance(card, Mapping), card, "a dictionary")
+        _check_part("The setting", own, setting, "a class derived from lm.Setting")
+        _check_part("The simulation", isinstance(simulate, Simulation), simulate, "what @lm.simulation(...) makes")
         for what, items in named.items():
+            _check_part(f"The {what}", isinstance(items, Iterable), items, "a list")
             listed = list(items)
+            for item in listed:
+                _check_part(f"One of the {what}", isinstance(item, kinds[what]), item, f"a lm.{kinds[what].__name__}")
             table = {item.name: item for item in listed}
             for item in listed:
                 _check_name(what, item.name)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import importlib.metadata
+import os
 import shlex
 import threading
 import time
@@ -107,9 +108,10 @@ def select(names: Sequence[str] = (), everything: bool = False) -> Selection:
         theory_name, slash, claim = name.rpartition("/")
         whole = name.endswith(".py") or not slash
         source = name if whole else theory_name
-        if source not in selection:
-            selection[source] = (registry.load(source), {})
-        theory, claims = selection[source]
+        place = os.path.realpath(source) if source.endswith(".py") else source
+        if place not in selection:
+            selection[place] = (registry.load(source), {})
+        theory, claims = selection[place]
         claims.update(theory.claims if whole else {claim: theory.claim(claim)})
     return [(theory, list(claims.values())) for theory, claims in selection.values()]
 
@@ -151,6 +153,7 @@ def verify(
     the claims that read it inconclusive. A row is on disk when `decided` is called: whatever happens later, it stays.
     In a folder that can only be read nothing is kept.
     """
+    _check_names([theory for theory, _ in selection])
     with prints_aside():
         planned = [
             {name: _plan(theory, name, options) for claim in claims for name in claim.reads}
@@ -191,7 +194,9 @@ def verify(
                     broken.append(f"{theory.name}/{claim.name}: {reason}")
                 reproduce = command(theory, claim.name, options, verb="verify")
                 now = time.perf_counter()
-                rows.append(Row.of(theory.name, finding, options.preset, now - began, reproduce, sources, occasion))
+                data = {name: each.identity for name, each in outcomes.items() if isinstance(each, Outcome)}
+                given = options.preset, now - began, reproduce, sources, occasion, data
+                rows.append(Row.of(theory.name, finding, *given))
                 began = now
                 verdicts.keep(rows[-1])
                 decided(rows[-1])
@@ -204,6 +209,16 @@ def verify(
         done = Verification(rows, write_report(options.directory), broken)
         _record(done, occasion, moment, time.perf_counter() - clock)
         return done
+
+
+def _check_names(theories: Sequence[Theory]) -> None:
+    """Refuse theories that would share a folder."""
+    seen: dict[str, Theory] = {}
+    for theory in theories:
+        folder = theory.name.casefold()
+        if folder in seen:
+            raise UserError(f"{seen[folder].typed} and {theory.typed} are both called {theory.name}; name one of them.")
+        seen[folder] = theory
 
 
 def _record(done: Verification, occasion: Occasion, started: str, seconds: float) -> None:

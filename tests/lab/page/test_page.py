@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 from page_cases import SVG, Page, card, detail, experiment, group, line, page_of, record_of, row, words
 
+from lemmata.lab import registry
 from lemmata.lab.errors import UserError
 from lemmata.lab.files import is_sealed
-from lemmata.lab.page.cards import CARDS
+from lemmata.lab.page.cards import CARDS, card_of
 from lemmata.lab.report import MANY, render, table, write_report
 from lemmata.lab.rows import VERDICTS, Row
 
@@ -50,10 +51,10 @@ def test_three_sentences_say_what_stands_what_falls_and_what_is_undecided(tmp_pa
 
 def test_where_nothing_falls_and_nothing_is_open_the_page_says_so(tmp_path: Path) -> None:
     text = Page(page_of(tmp_path, row(), row("c2-second"))).text
-    assert "All 2 statements that were examined are confirmed." in text
+    assert "Both statements that were examined are confirmed." in text
     assert "None is refuted." in text
     assert "None is undecided." in text
-    assert "Everything came out as predicted, and all 2 controls gave the known answer" in text
+    assert "Everything came out as predicted, and both controls gave the known answer" in text
 
 
 def test_a_claim_stands_with_statement_rule_number_verdict_and_reference(tmp_path: Path) -> None:
@@ -121,6 +122,10 @@ def test_the_preset_smoke_decides_nothing_and_says_so(tmp_path: Path) -> None:
     page = page_of(tmp_path, row(preset="smoke", outcome="fails"))
     assert "too small to decide anything" in Page(page).text
     assert 'class="alarm"' not in page
+    assert "fails at smoke" in words(line(page, "c1-first"))
+    assert "refuted" not in words(line(page, "c1-first")), "no word on the paper"
+    assert "1 is refuted as printed" not in Page(page).text
+    assert "1 is refuted as printed" in Page(page_of(tmp_path, row(preset="quick", outcome="fails"))).text
     for part in (line, detail):
         assert "fails instead of holds" in words(part(page, "c1-first")), "it is told, quietly"
         assert "as predicted" not in words(part(page, "c1-first"))
@@ -135,9 +140,10 @@ def test_a_claim_says_in_how_many_blocks_it_was_replicated(tmp_path: Path) -> No
             "low": 1.0, "high": 1.0, "odd": [], "seconds": 1,
         }  # fmt: skip
 
-    table = [replicated("c1-first", 1.0), replicated("c2-shaky", 0.8)]
+    table = [replicated("c1-first", 1.0), replicated("c2-shaky", 0.8), replicated("c4-paper", 1.0)]
     (tmp_path / "replicate.json").write_text(json.dumps(table))
-    page = page_of(tmp_path, row(), row("c2-shaky"), row("c3-once"))
+    page = page_of(tmp_path, row(), row("c2-shaky"), row("c3-once"), row("c4-paper", preset="paper"))
+    assert "blocks" not in words(line(page, "c4-paper")), "it repeats at another preset"
     assert "20 of 20 blocks" in words(line(page, "c1-first"))
     assert 'class="bad"' not in line(page, "c1-first")
     assert 'class="bad">as expected in 16 of 20 blocks' in line(page, "c2-shaky")
@@ -147,9 +153,16 @@ def test_a_claim_says_in_how_many_blocks_it_was_replicated(tmp_path: Path) -> No
 def test_the_symbols_of_a_formula_are_explained_beside_it_and_all_in_a_list(tmp_path: Path) -> None:
     card(tmp_path)
     page = page_of(tmp_path, row())
-    assert "where η is step size" in words(detail(page, "c1-first"))
+    assert "η: step size" in words(detail(page, "c1-first"))
     assert "toys" not in words(detail(page, "c1-first")), "N stands in no formula here"
     assert words(page.split('<details class="symbols">')[1].split("</details>")[0]) == "Symbols η step size N toys"
+
+
+def test_the_symbols_of_a_theory_are_those_of_its_fields_and_of_what_is_measured() -> None:
+    symbols = card_of(registry.load("vit"))["symbols"]
+    assert symbols["η"] == "step size"
+    assert symbols["T_ε"] == "first step with training loss at most 0.001"
+    assert not [symbol for symbol in symbols if " " in symbol], "formulas are no symbols"
 
 
 def test_the_foot_says_when_with_what_where_and_by_which_commands(tmp_path: Path) -> None:

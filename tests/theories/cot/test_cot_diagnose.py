@@ -30,8 +30,9 @@ def test_the_examples_that_are_said_to_be_needed_are_enough_and_half_of_them_are
     rng = np.random.default_rng(100 + seed)
 
     def errors(i: int, length: int) -> tuple[float, float]:
-        votes = voters.vote(rng, matrices, maps, length, int(voters.matches(0.8, length)), np.full(20_000, i))
-        return float(votes.cot[:, -1].mean()), float(votes.icl.mean())
+        matching = int(voters.matches(0.8, length))
+        cot, icl = voters.vote(rng, (matrices, maps), length, matching, np.full(20_000, i))
+        return float(cot[:, -1].mean()), float(icl.mean())
 
     for i in range(4):
         # every vote of CoT errs in at most 0.05, so that the last of two answers does in at most about 0.1
@@ -150,6 +151,10 @@ def test_a_broken_archive_and_too_many_states_are_refused(tmp_path: Path) -> Non
     (tmp_path / "many.csv").write_text("step,from,to,count\n1,1,1000000,3\n")
     with pytest.raises(lm.UserError, match="has 1000000 states"):
         read_chain(tmp_path / "many.csv")
+    np.savetxt(tmp_path / "one.csv", np.eye(2), delimiter=",")
+    (tmp_path / "nothing.csv").write_text("")
+    with pytest.raises(lm.UserError, match="is no table of numbers"):
+        read_chain([tmp_path / "one.csv", tmp_path / "nothing.csv"])
     with pytest.raises(lm.UserError, match="2 to 300 rows"):
         read_chain([np.eye(301)])
 
@@ -200,6 +205,11 @@ def test_the_command_writes_findings_quantities_and_a_figure(
         ("step,from,to,count\n1,1,2,3\n1,2,1,3\n3,1,2,3\n3,2,1,1\n", "has no step 2; it goes up to step 3"),
         ("step,from,to,count\n1,1,2,3\n1,2,1,-3\n", "no count is negative"),
         ("step,from,to,count\n1,1,2,3\n", "from state 2"),
+        ("step,from,to,count\n1,1e300,2,3\n", "has 1e+300 states"),
+        ("step,from,to,count\n1,1,2,nan\n", "not a number"),
+        ("nan,1\n0.5,0.5\n", "not a finite number"),
+        ("0.5,0.5\n1\n", "the number of columns changed from 2 to 1 at row 2."),
+        ("", "cannot be read as a table"),
     ],
 )
 def test_a_bad_file_gets_one_sentence(tmp_path: Path, lemmata: Lemmata, content: str, words: str) -> None:
@@ -215,7 +225,9 @@ def test_a_bad_file_gets_one_sentence(tmp_path: Path, lemmata: Lemmata, content:
     [
         ({"a": np.eye(2), "b": np.eye(3)}, "Step 2 has shape"),
         ({"a": np.eye(2), "b": np.ones(3)}, "square"),
-        ({"step1": np.eye(2), "step3": np.eye(2)}, "has no step 2"),
+        ({"step1": np.eye(2), "step3": np.eye(2)}, "^chain.npz has no step 2; it goes up to step 3.$"),
+        ({"step1": 1j * np.eye(2)}, "chain.npz is no .npz of numbers"),
+        ({"step1": np.array(["a", "b"])}, "chain.npz is no .npz of numbers"),
         ({"step1": np.full((2, 2), 0.5)}, "no single most probable output"),
     ],
 )
@@ -231,6 +243,8 @@ def test_steps_that_make_no_chain_are_refused(tmp_path: Path, steps: dict[str, A
         ("absent.npz", {}, "There is no file absent.npz"),
         (None, {}, "A chain is a file"),
         ([], {}, "has no step"),
+        ([[["a"]]], {}, "A chain is a file"),
+        (1j * transitions.EXAMPLE, {}, "A chain is a file"),
         (transitions.EXAMPLE, {"alpha": 0.0}, "alpha = 0 is not allowed"),
         (transitions.EXAMPLE, {"error": 0.7}, "error = 0.7 is not allowed"),
         (transitions.EXAMPLE, {"examples": 0}, "examples = 0 is not allowed"),

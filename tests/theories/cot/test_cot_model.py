@@ -248,7 +248,7 @@ def test_relabelled_patterns_relabel_the_answers() -> None:
 
 
 def test_one_right_matching_example_is_enough_without_errors() -> None:
-    maps = np.stack(shift_maps(np.random.default_rng(0).permutation(10), 3))
+    maps = shift_maps(np.random.default_rng(0).permutation(10), 3)
     given: dict[str, Any] = {"transitions": "given", "given_matrices": np.eye(10)[maps], "given_maps": maps}
     setting = Setting(**ROOM, **given, test_examples=1, test_fraction=1.0, token_noise=0.0)
     tested, trials = trials_of(setting)

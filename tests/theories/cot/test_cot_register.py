@@ -10,7 +10,6 @@ import lemmata as lm
 from lemmata.lab.claims import FAILS, HOLDS
 from lemmata.lab.grid import make_grid
 from lemmata.theories import cot
-from lemmata.theories.cot.claims.formulas import FORMULAS
 from lemmata.theories.cot.setting import Setting
 from lemmata.theories.cot.studies import answer_trials as chains
 
@@ -47,10 +46,9 @@ def test_the_register_is_complete_and_every_claim_has_its_control() -> None:
 
 def test_every_claim_has_a_formula_that_browsers_can_show() -> None:
     for name, claim in cot.theory.claims.items():
-        shown = convert(claim.formula)
+        assert claim.formula, name
         assert "$" not in claim.formula
-        assert "\\" not in shown, name  # no command is left over
-    assert set(FORMULAS) == set(cot.theory.claims)
+        assert "\\" not in convert(claim.formula), name  # no command is left over
 
 
 @pytest.mark.parametrize("preset", ["smoke", "quick", "paper"])

@@ -74,7 +74,7 @@ REGISTER: dict[str, tuple[str, set[str], str, list[str]]] = {
     "q16-contraction-dis": ("bound", {X2, "q16-samplers", "q16-theory", X6}, H, [F, F]),
     "q16-contraction-cts": ("bound", {X2}, H, [F]),
     "q16-contraction-narrow": ("bound", {X2}, U, [H]),
-    "q17-hitting": ("bound", {X2}, H, [F]),
+    "q17-hitting": ("bound", {X2}, H, [F, F]),
     "q17-paper-width": ("bound", {"x8-vacuity"}, U, [H]),
     "q18-deviation": ("limit", {X2}, H, [F]),
     "q18-slope": ("scaling", {X2}, H, [F]),
@@ -118,17 +118,18 @@ REGISTER: dict[str, tuple[str, set[str], str, list[str]]] = {
     "x7-floor-cosh": ("limit", {"x7-activations"}, H, [F]),
     "x7-floor-sinh": ("limit", {"x7-activations"}, H, [F]),
     "x7-exp": ("comparison", {"x7-activations"}, H, [F]),
-    "x9-reached": ("bound", {X9}, H, [F]),
+    "x9-reached": ("bound", {X9}, H, [F, F]),
     "x9-contraction": ("bound", {X9}, H, [F]),
     "x9-drift": ("bound", {X9}, H, [F]),
     "x9-step": ("bound", {X9}, H, [F]),
     "x9-kernel": ("bound", {X9}, H, [F]),
-    "x9-hitting": ("identity", {X9}, H, [F]),
+    "x9-hitting": ("identity", {X9}, H, [F, F]),
 }
 CONTROLS_READ = {
     "q11-second-order": {X2}, "q14-step": {X6}, "q16-contraction-dis": {"x2-orthonormal"}, "q16-contraction-cts": {X6},
-    "q17-hitting": {"x2-orthonormal"}, "q17-paper-width": {"q16-theory", X9},
-    "x1-ratio": {"q7-initial"}, "x9-step": {X6}, "x9-kernel": {"q5-width"},
+    "q17-hitting": {"x2-orthonormal", "x4-frontier-n"}, "q17-paper-width": {"q16-theory", X9},
+    "x1-ratio": {"q7-initial"}, "x9-reached": {"x4-frontier-n"}, "x9-hitting": {"x4-frontier-n"}, "x9-step": {X6},
+    "x9-kernel": {"q5-width"},
 }  # fmt: skip
 """Experiments that only a control reads."""
 READING = [name for name, row in REGISTER.items() if row[1] | CONTROLS_READ.get(name, set())]
@@ -393,7 +394,8 @@ WORLD: dict[str, xr.Dataset] = {
     ),
     "q16-samplers": made("q16-samplers", 5, contraction=RATES),
     "q16-theory": made(
-        "q16-theory", 5, contraction=RATES, step_length=1e-6, error_norm=0.5, reached_step=300.0, width=1024.0
+        "q16-theory", 5, contraction=RATES, step_length=1e-6, error_norm=0.5, reached_step=300.0, width=1024.0,
+        step=1000.0,
     ),
     X9: made(
         X9,

@@ -220,6 +220,15 @@ def test_printed_numbers_that_can_be_run_are_judged_by_runs_and_numbers_that_are
     assert finding.controls[0][1].outcome == HOLDS
 
 
+@pytest.mark.parametrize(("steps", "outcome"), [(2.9, FAILS), (4.0, U)])
+def test_runs_that_end_before_the_printed_number_of_steps_decide_nothing(steps, outcome):
+    asked, never = WORLD["x8-vacuity"], change("q16-theory", "reached_step", inf)
+    asked = asked.assign(log_width=asked.log_width * 0 + 3, log_iterations=asked.log_width * 0 + steps)
+    found = examine(CLAIMS["q17-paper-width"], WORLD | never | {"x8-vacuity": asked}).verdict
+    assert found.outcome == outcome
+    assert ("end before that" in found.note) == (outcome == U)
+
+
 def test_the_share_of_gated_runs_is_reported_by_width():
     note = examine(CLAIMS["q16-contraction-cts"], WORLD).verdict.note
     for label in ("256 (100% gated)", "1024 (100% gated)", "4096 (100% gated)"):

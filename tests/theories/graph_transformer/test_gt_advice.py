@@ -2,13 +2,14 @@
 
 import dataclasses
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.metrics import roc_auc_score
-from threadpoolctl import threadpool_limits
 
 from lemmata.datasets.graphs import Graph, load, make_graph, standins
 from lemmata.theories.graph_transformer.diagnose.arms import (
@@ -21,7 +22,7 @@ from lemmata.theories.graph_transformer.diagnose.arms import (
     represent,
 )
 from lemmata.theories.graph_transformer.diagnose.findings import findings
-from lemmata.theories.graph_transformer.diagnose.ridge import PENALTIES, bumps, decompose, held_out
+from lemmata.theories.graph_transformer.diagnose.ridge import PENALTIES, bumps, decompose, held_out, one_thread
 from lemmata.theories.graph_transformer.diagnose.trial import (
     FOLDS,
     LARGEST,
@@ -37,7 +38,7 @@ from lemmata.theories.graph_transformer.diagnose.trial import (
 
 
 def advice(graph: Graph, seed: int = 0) -> tuple[Trial, list]:
-    with threadpool_limits(1):
+    with one_thread():
         trial = try_arms(graph, seed, lambda share: None)
     assert trial is not None
     return trial, findings(trial)
@@ -54,6 +55,30 @@ def test_held_out_predictions_are_those_of_models_that_have_not_seen_the_fold(mo
             out = fold == f
             model = Ridge(PENALTIES[6]).fit(inputs[~out], target[~out])
             np.testing.assert_allclose(found[out], model.predict(inputs[out]), atol=2e-3)
+
+
+def test_nodes_with_the_same_inputs_get_the_same_prediction_whatever_their_labels_are():
+    rng = np.random.default_rng(0)
+    kind, label, fold = rng.integers(0, 6, 600), (rng.random(600) < 0.2).astype(int), rng.integers(0, 5, 600)
+    inputs = block(np.eye(6)[kind])
+    for each in (inputs, block(bumps(inputs, rng)), np.zeros((600, 1))):
+        found = held_out(decompose(each, np.eye(2)[label]), fold)
+        for f in range(5):
+            rows = np.concatenate([each, found], axis=1)[fold == f]
+            assert len(np.unique(rows, axis=0)) == len(np.unique(each[fold == f], axis=0))
+
+
+def test_every_library_of_linear_algebra_is_held_to_one_thread_also_one_that_was_not_loaded_yet():
+    code = (
+        "import sys; from threadpoolctl import threadpool_info as info; "
+        "from lemmata.theories.graph_transformer.diagnose.ridge import one_thread, held_out, decompose; "
+        "import numpy as np; assert 'scipy.linalg' not in sys.modules\n"
+        "with one_thread():\n"
+        "    held_out(decompose(np.eye(9), np.eye(9)), np.arange(9) % 3)\n"
+        "    print({one['num_threads'] for one in info() if one['user_api'] == 'blas'})"
+    )
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert said == "{1}\n"
 
 
 def test_the_mean_of_placement_values_is_the_area_under_the_curve():

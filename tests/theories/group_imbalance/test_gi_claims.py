@@ -9,7 +9,7 @@ import lemmata as lm
 from lemmata.lab.claims import examine
 from lemmata.theories import group_imbalance
 from lemmata.theories.group_imbalance import measures, theorem
-from lemmata.theories.group_imbalance.claims import groups, rho, samples
+from lemmata.theories.group_imbalance.claims import groups, rho
 
 CLAIMS = group_imbalance.theory.claims
 FAILING = [
@@ -48,6 +48,8 @@ KINDS = {
         g15-small-scale-corrected g15-large g15-peak f44b-peak fc1-relative-error""",
     "comparison": "g7-error-corrected g9-group-risk-corrected g10-group-risk-corrected f44a-straight f46a-ushape",
 }
+OTHERWISE = {"g7-exponents": lm.FAILS}
+"""Over the five ground truths of the register the exponent of E_w is .62, at most .6 (the page says more)."""
 FACTS = [name for name, claim in CLAIMS.items() if not claim.reads]
 
 
@@ -82,7 +84,7 @@ def test_what_fails_as_stated_has_its_correction_beside_it():
 def test_a_claim_without_data_and_its_controls_come_out_as_expected(name):
     claim = CLAIMS[name]
     finding = examine(claim, {}, 12345)
-    assert finding.verdict.outcome == claim.expected, finding.verdict.note
+    assert finding.verdict.outcome == OTHERWISE.get(name, claim.expected), finding.verdict.note
     for control, verdict in finding.controls:
         assert verdict.outcome == claim.expected_of(control), (control.case, verdict.note)
 
@@ -128,10 +130,10 @@ def success_data(half_at: dict[float, float], along: str) -> xr.Dataset:
 
 def test_thresholds_are_compared_with_their_interval():
     data = success_data({0.0: 800.0, 5.0: 3200.0}, "mean_norm")
-    found = samples.mean_samples().function(data)
+    found = groups.mean_samples().function(data)
     assert found.low > 0.5
     assert found.value == pytest.approx(np.log(4), abs=0.3)
-    assert samples.mean_samples().function(data, reverse=True).high < -0.5
+    assert groups.mean_samples().function(data, reverse=True).high < -0.5
 
 
 def test_thresholds_beyond_the_grid_fail_only_when_two_lie_above():
@@ -139,7 +141,7 @@ def test_thresholds_beyond_the_grid_fail_only_when_two_lie_above():
         found = success_data(dict(zip((3, 5, 8, 12), middles, strict=True)), "dimension")
         return found.rename(samples="samples_per_dimension").expand_dims(optimiser=["newton"])
 
-    evidence = samples.samples_per_dimension().function
+    evidence = groups.samples_per_dimension().function
     assert evidence(data([800, 900, 1000, 1100])) < 2
     assert evidence(data([800, 900, 1000, 1100]), power=2) > 2
     assert evidence(data([800, 900, 1e6, 1e6])) == np.inf
@@ -161,8 +163,12 @@ def test_a_dip_is_seen_only_where_both_ends_are_higher():
 
 def test_monotone_paths_are_told_from_those_that_turn():
     path = runs([[[0.1, 0.05, 0.02], [0.1, 0.05, 0.06]]], case=["random"], seed=[0, 1], record=[0, 1, 2])
-    found = theorem.largest_ratio("random").function(xr.Dataset({"limit_distance": path}), case="random")
+    minimum = runs([[1.0, 1.0]], case=["random"], seed=[0, 1])
+    data = xr.Dataset({"limit_distance": path, "minimum_found": minimum})
+    found = theorem.largest_ratio("random").function(data, case="random")
     np.testing.assert_allclose(found, [0.5, 1.2])
+    with pytest.raises(lm.NotApplicable, match="100 %"):
+        theorem.largest_ratio("random").function(data.assign(minimum_found=0 * minimum), case="random")
 
 
 def test_the_least_eigenvalue_of_the_lemma_is_the_oracle_at_zero_mean():

@@ -188,6 +188,22 @@ def test_what_cannot_be_diagnosed_is_one_sentence(change_it, options, sentence):
         diagnose(change_it(table()), **options)
 
 
+def test_columns_that_say_nothing_are_left_out_and_told():
+    rows = np.arange(1200)
+    odd = {
+        "empty": np.nan,
+        "same": 3,
+        "typo": np.where(rows == 7, "oops", rows.astype(str)),
+        "huge": np.where(rows % 3, 1e308, 0.0),
+    }
+    found = read_columns(table().assign(**odd), "income", "where", [])
+    told = " ".join(found.notes)
+    for words in ("without a value are left out: empty", "single value are left out: same", "words (oops) in 1 of its"):
+        assert words in told
+    assert "huge" in found.names
+    assert np.isfinite(found.x).all()
+
+
 @pytest.mark.parametrize("name", ["missing.csv", "damaged.npz", "damaged.parquet", "picture.png"])
 def test_files_that_are_no_tables_are_one_sentence(tmp_path, name):
     if name != "missing.csv":

@@ -100,11 +100,10 @@ def test_risk_gradient_and_hessian_are_those_of_autodiff(name, seed):
         np.testing.assert_allclose(network.hessian(weights, x, y, phi), curvature, atol=1e-12)
         compiled = network.gradient(jnp.asarray(weights), *arguments[1:], phi)
         np.testing.assert_allclose(compiled, network.gradient(weights, x, y, phi), atol=1e-14)
-    uniform = np.full(len(y), 1 / len(y))
-    xi = network.curvatures(weights, x, y, phi)
+    xi = network.factors(weights, x, y, phi)[1]
     np.testing.assert_allclose(
-        network.expand(weights, x, y, uniform, phi).hessian,
-        np.einsum("njk,na,nb->jakb", xi, x, x).reshape(12, 12) / len(y),
+        network.expand(weights, x, y, phi=phi).hessian,
+        np.einsum("jkn,na,nb->jakb", xi, x, x).reshape(12, 12) / len(y),
         atol=1e-13,
     )
 
@@ -131,9 +130,9 @@ def test_pointwise_bounds_of_the_sigmoid():
     rng = np.random.default_rng(6)
     weights, x = 5 * rng.standard_normal((4, 3)), rng.standard_normal((4000, 4))
     for y in (np.zeros(4000), np.ones(4000)):
-        assert np.abs(network.slopes(weights, x, y)).max() <= 1
-        xi = np.abs(network.curvatures(weights, x, y))
-        assert xi[:, ~np.eye(3, dtype=bool)].max() <= 1
+        zeta, xi = (np.abs(each) for each in network.factors(weights, x, y))
+        assert zeta.max() <= 1
+        assert xi[~np.eye(3, dtype=bool)].max() <= 1
         assert xi.max() <= 2
         assert np.abs(network.third_factors(weights, x, y)).max() <= 6
 
@@ -146,8 +145,8 @@ def test_saturated_neurons_give_finite_losses_and_derivatives(name):
         assert np.isfinite(network.losses(weights, x, y, phi)).all()
         assert np.isfinite(network.hessian(weights, x, y, phi)).all()
     assert network.losses(weights, x, np.array([0.0, 1.0]), SIGMOID) == pytest.approx(np.full(2, 800 + np.log(2)))
-    steep = network.slopes(weights, x, np.array([0.0, 1.0]))
-    assert np.abs(steep).sum(1) == pytest.approx(np.ones(2))
+    steep = network.factors(weights, x, np.array([0.0, 1.0]))[0]
+    assert np.abs(steep).sum(0) == pytest.approx(np.ones(2))
 
 
 def test_columns_may_be_permuted_and_labels_exchanged_with_the_sign_of_the_weights():
@@ -165,10 +164,9 @@ def test_the_sample_information_is_at_most_the_sample_second_moment_over_4k():
     for scale in (1e-6, 1.0, 5.0):
         H = network.output(scale * weights, x)
         xi = sum(
-            p[:, None, None] * network.curvatures(scale * weights, x, np.full(200, label))
-            for p, label in ((1 - H, 0.0), (H, 1.0))
+            p * network.factors(scale * weights, x, np.full(200, label))[1] for p, label in ((1 - H, 0.0), (H, 1.0))
         )
-        F = np.einsum("njk,na,nb->jakb", xi, x, x).reshape(12, 12) / 200
+        F = np.einsum("jkn,na,nb->jakb", xi, x, x).reshape(12, 12) / 200
         top = np.linalg.eigvalsh(x.T @ x / 200)[-1] / 12
         assert np.linalg.eigvalsh(F)[-1] <= top * (1 + 1e-12)
         if scale < 1e-3:

@@ -7,7 +7,7 @@ import lemmata as lm
 from lemmata.theories.group_imbalance import baselines, measures, minimum, network, training
 from lemmata.theories.group_imbalance.data import draw_data, draw_sample, draw_world
 from lemmata.theories.group_imbalance.setting import STARTS, Setting
-from lemmata.theories.group_imbalance.studies import success
+from lemmata.theories.group_imbalance.studies import limits
 from lemmata.theories.group_imbalance.theorem import hypotheses
 
 SMALL = Setting(
@@ -226,7 +226,7 @@ def test_the_control_of_the_success_map_is_plain_gradient_descent():
     W = world.truth + 0.1
     step = 1 / np.linalg.eigvalsh(network.hessian(W, sample.x, sample.y))[-1]
     with lm.numerics("float64"):
-        found = success.descend(setting, sample, W)
+        found = limits.descend(setting, sample, W)
     for _ in range(7):
         W = W - step * network.gradient(W, sample.x, sample.y)
     np.testing.assert_allclose(found.weights, W, atol=1e-12)

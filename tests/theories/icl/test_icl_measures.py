@@ -91,11 +91,11 @@ def test_the_required_length_is_the_smallest_that_suffices_and_none_if_none_does
         measures.required_length(data.isel(variant=slice(3)), "long")
 
 
-def test_a_length_that_is_never_enough_counts_as_thirteen() -> None:
+def test_where_no_length_is_enough_one_more_than_the_longest_counts() -> None:
     rows = [[[0.9], [0.1]], [[0.9], [0.9]]]
     data = contexts(["short", "short"], [2, 6], np.zeros((2, 1))).drop_vars("last_watch_hinge")
     data = data.assign(last_watch_hinge=(("fraction", "variant", "seed"), rows), fraction=[0.8, 0.2])
-    assert length_ratio.function(data).values.tolist() == [13 / 6]
+    assert length_ratio.function(data).values.tolist() == [7 / 6]
 
 
 def test_the_cells_of_one_budget_are_ordered_by_length() -> None:

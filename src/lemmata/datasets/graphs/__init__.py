@@ -119,8 +119,9 @@ def files_of(path: str | Path) -> list[Path]:
 
 
 def _files(kind: str, place: Path) -> list[Path]:
-    files = {"npz": [place], "planetoid": planetoid.files_of(place)}.get(kind)
-    return [file for file in sorted(place.rglob("*") if files is None else files) if file.is_file()]
+    modules = {"planetoid": planetoid, "geom": geom, "ogb": ogb, "listed": listed}
+    files = modules[kind].files_of(place) if kind in modules else [place]
+    return [file for file in files if file.is_file()]
 
 
 def _changes(place: Path, kind: str) -> tuple[tuple[str, int], ...]:

@@ -27,12 +27,16 @@ def is_here(folder: Path) -> bool:
     return (folder / EDGES).is_file() or (folder / NODES).is_file()
 
 
+def files_of(folder: Path) -> list[Path]:
+    return [folder / EDGES, folder / NODES, *sorted(folder.glob(SPLITS), key=_number)]
+
+
 def load(folder: Path) -> Graph:
     """The graph of a folder, with a split for every `*_split_0.6_0.2_*.npz` beside it, in their order."""
     width = FILM_FEATURES if folder.name == FILM else 0
     features, labels = files.read(folder / NODES, lambda content: _nodes(content, width), "a Geom-GCN graph", ADVICE)
     edges = files.read(folder / EDGES, _edges, "a Geom-GCN graph", ADVICE)
-    found = sorted(folder.glob(SPLITS), key=_number)
+    found = files_of(folder)[2:]
     splits = tuple(files.read(file, lambda content: _split(content, labels), "a split", ADVICE) for file in found)
     return graph_at(folder, edges, features, labels, source=f"{folder.name}, Geom-GCN files", splits=splits)
 

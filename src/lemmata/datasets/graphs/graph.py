@@ -155,6 +155,8 @@ def from_arrays(
 def _integers(values: Any, what: str, source: str) -> np.ndarray:
     try:
         array = np.asarray(values)
+        if array.dtype.kind == "c":
+            raise TypeError
         with np.errstate(invalid="ignore"):
             whole = array.astype(np.int64)
     except (TypeError, ValueError, OverflowError):

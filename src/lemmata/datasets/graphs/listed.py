@@ -2,8 +2,8 @@
 
 `edges.csv` (or .txt, .tsv) has two nodes a line, and perhaps a weight; `labels.csv` (.txt, .npy) a class a line, -1
 for unknown, or a node and its class; classes may be words, and so may nodes that are named. `features.csv` (.npy, or
-.npz of scipy.sparse) has a row a node. Commas, spaces and tabs separate; # begins a comment; the first line of a text
-may be a header.
+.npz of scipy.sparse) has a row a node. Commas, semicolons, spaces and tabs separate; words may stand in quotes; #
+begins a comment; the first line of a text may be a header.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import scipy.sparse as sparse
 from lemmata.datasets import files
 from lemmata.datasets.files import require
 from lemmata.datasets.graphs.graph import UNLABELLED, Graph, classes_of, make_graph
-from lemmata.datasets.graphs.parts import MOST_FEATURES, MOST_NODES, columns, csr, graph_at, within
+from lemmata.datasets.graphs.parts import MOST_FEATURES, MOST_NODES, columns, csr, graph_at, within, words_of
 from lemmata.lab.errors import UserError
 
 EDGES = ("edges.csv", "edges.txt", "edges.tsv")
@@ -39,6 +39,11 @@ def from_edge_list(edges: Any, labels: Any, features: Any = None) -> Graph:
 
 def is_here(folder: Path) -> bool:
     return _first(folder, EDGES) is not None
+
+
+def files_of(folder: Path) -> list[Path]:
+    found = (_first(folder, names) for names in (EDGES, LABELS, FEATURES))
+    return [file for file in found if file is not None]
 
 
 def load(folder: Path) -> Graph:
@@ -71,9 +76,8 @@ def _read(place: Path, source: str, edges: Path, labels: Path, features: Path | 
 def _pairs(text: str, numbered: bool) -> np.ndarray:
     """Two nodes a line; a third column is a weight, and edges of weight 0 are none."""
     if numbered:
-        lines = [line for line in text.splitlines() if line.split("#", 1)[0].strip()]
-        width = len(lines[-1].split("#", 1)[0].replace(",", " ").split()) if lines else 2
-        if width != 3:
+        lines = [words for words in map(words_of, text.splitlines()) if words]
+        if not lines or len(lines[-1]) != 3:
             return columns(text, int, 2, header=True)
         table = columns(text, float, 3, header=True)
         require(bool((table[:, :2] == np.floor(table[:, :2])).all()), "its nodes are not integers")
@@ -96,7 +100,7 @@ def _words(text: str) -> list[list[str]]:
     lines = [line.split("#", 1)[0].strip() for line in text.splitlines()]
     lines = [line for line in lines if line]
     between = next((mark for mark in (",", "\t", ";") if all(mark in line for line in lines)), None)
-    return [[word.strip() for word in line.split(between)] for line in lines]
+    return [[word.strip().strip("\"'") for word in line.split(between)] for line in lines]
 
 
 def _placed(
@@ -108,10 +112,12 @@ def _placed(
     """
     if len(np.unique(names)) < len(names):
         raise UserError(f"{source} names a node twice.")
-    used = np.concatenate([names, pairs.ravel()])
-    if len(pairs) and not np.isin(pairs[0], names).any():
+    if len(pairs) and not np.isin(pairs, names).any():
+        named, joined = names[0][:40], pairs[-1][0][:40]
+        raise UserError(f"{source} names nodes such as '{named}', the edge list others such as '{joined}'.")
+    if len(pairs) and not np.isin(pairs[0], names).any() and not np.isin(pairs[0], pairs[1:]).any():
         pairs = pairs[1:]  # a header
-        used = np.concatenate([names, pairs.ravel()])
+    used = np.concatenate([names, pairs.ravel()])
     whole = all(word.isascii() and word.isdigit() and len(word) < 10 for word in used)
     if whole and used.astype(np.int64).max(initial=0) < max(10 * len(used), rows or 0):
         place = names.astype(np.int64)

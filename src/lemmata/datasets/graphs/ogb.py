@@ -23,6 +23,10 @@ def is_here(folder: Path) -> bool:
     return _file(folder / "raw", "edge").is_file()
 
 
+def files_of(folder: Path) -> list[Path]:
+    return sorted(file for part in ("raw", "split") for file in (folder / part).rglob("*.csv*"))
+
+
 def load(folder: Path) -> Graph:
     """The graph of a folder, directions left out, with a split for every folder below `split`, by name."""
     labels = _read(_file(folder / "raw", "node-label"), _integers)

@@ -17,6 +17,7 @@ from lemmata.datasets.graphs.graph import UNLABELLED, Graph, Split, make_graph
 MOST_FEATURES = 1_000_000
 MOST_NODES = 10_000_000
 """Rows of a sparse matrix that are believed, filled or not."""
+SEPARATORS = str.maketrans(",;\t\"'", "     ")
 
 
 def graph_at(
@@ -85,14 +86,14 @@ def split_of_masks(
 
 
 def columns(text: str, dtype: type, count: int | None = None, *, header: bool = False) -> np.ndarray:
-    """The numbers of a text [lines, columns], between commas, spaces or tabs; what follows # is a comment.
+    """The numbers of a text [lines, columns], see `words_of`.
 
     With `header`, a first line without a single number is passed over. `count` is the number of columns.
     """
-    lines = text.replace(",", " ").replace("\t", " ").splitlines()
+    lines = text.translate(SEPARATORS).splitlines()
     if header:
-        first = next((i for i, line in enumerate(lines) if _words(line)), 0)
-        if lines and not any(_are_numbers(word, float, None) for word in _words(lines[first])):
+        first = next((i for i, line in enumerate(lines) if words_of(line)), 0)
+        if lines and not any(_are_numbers(word, float, None) for word in words_of(lines[first])):
             lines[first] = ""
     try:
         with warnings.catch_warnings():
@@ -108,12 +109,13 @@ def columns(text: str, dtype: type, count: int | None = None, *, header: bool = 
     raise DamagedError(_first_fault(lines, dtype, count))
 
 
-def _words(line: str) -> list[str]:
-    return line.split("#", 1)[0].split()
+def words_of(line: str) -> list[str]:
+    """What stands between commas, semicolons, spaces and tabs, without quotes and comment."""
+    return line.split("#", 1)[0].translate(SEPARATORS).split()
 
 
 def _are_numbers(line: str, dtype: type, count: int | None) -> bool:
-    words = _words(line)
+    words = words_of(line)
     try:
         [dtype(word) for word in words]
     except ValueError:
@@ -122,11 +124,11 @@ def _are_numbers(line: str, dtype: type, count: int | None) -> bool:
 
 
 def _first_fault(lines: list[str], dtype: type, count: int | None) -> str:
-    width = count or next((len(_words(line)) for line in lines if _words(line)), 0)
+    width = count or next((len(words_of(line)) for line in lines if words_of(line)), 0)
     kind = "integer" if dtype is int else "number"
     wanted = f"{width} {kind}{'s' * (width != 1)}"
     for number, line in enumerate(lines, start=1):
         if not _are_numbers(line, dtype, width):
-            shown = " ".join(_words(line))
+            shown = " ".join(words_of(line))
             return f"line {number} should be {wanted}, not '{shown[:40]}{'...' * (len(shown) > 40)}'"
     return f"its lines should be {wanted} each"

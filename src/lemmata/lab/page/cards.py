@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -15,18 +16,22 @@ if TYPE_CHECKING:
     from lemmata.lab.theory import Theory
 
 CARDS = "theories.json"
-TEXTS = ("name", "title", "authors", "venue", "link", "question", "answer")
+SINGLE = re.compile(r"[^\W\d][_^]?[\w*]*")
+"""A symbol that is one letter, with indices at most."""
+TEXTS = ("name", "title", "authors", "venue", "link", "numbers", "question", "answer")
 
 
 @dataclass(frozen=True)
 class Card:
-    """A paper: what it is, what it asks and answers, how many claims it has here, and what its symbols mean."""
+    """A paper: what it is, whose numbers its references have, what it asks and answers, how many claims it has here,
+    and what its symbols mean."""
 
     name: str
     title: str = ""
     authors: str = ""
     venue: str = ""
     link: str = ""
+    numbers: str = ""
     question: str = ""
     answer: str = ""
     claims: int = 0
@@ -39,13 +44,17 @@ class Card:
 
 
 def card_of(theory: Theory) -> dict[str, Any]:
-    """The card of a theory, as it is kept. Symbols: those of its own setting, then what others add."""
+    """The card of a theory, as it is kept. Symbols: those of its own setting, then what others add, then what is
+    measured under a single symbol."""
     used = [type(preset.setting) for e in theory.experiments.values() for preset in e.presets.values()]
     symbols: dict[str, str] = {}
     for kind in dict.fromkeys([theory.setting, *used]):
         for declared in kind.declarations().values():
             if declared.symbol:
                 symbols.setdefault(declared.symbol, declared.meaning)
+    for variable in (each for e in theory.experiments.values() for each in e.simulation.variables):
+        if SINGLE.fullmatch(variable.symbol) and not variable.meaning.startswith("the same"):
+            symbols.setdefault(variable.symbol, variable.meaning.removesuffix(" (inf: never)"))
     texts = {name: str(theory.card.get(name, "")) for name in TEXTS}
     return {**texts, "claims": len(theory.claims), "symbols": symbols}
 

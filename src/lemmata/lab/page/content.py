@@ -51,12 +51,21 @@ class Statement:
     runs: Sequence[Run]
 
     @property
+    def is_smoke(self) -> bool:
+        """Judged at sizes that are too small to decide anything."""
+        return self.row.preset == SMOKE
+
+    @property
     def science(self) -> str:
-        return SCIENCE.get(self.row.outcome, self.row.outcome)
+        return SCIENCE[INCONCLUSIVE] if self.is_smoke else SCIENCE.get(self.row.outcome, self.row.outcome)
 
     @property
     def sign(self) -> str:
-        return SIGNS.get(self.science, "")
+        return "" if self.is_smoke else SIGNS.get(self.science, "")
+
+    @property
+    def verdict(self) -> str:
+        return f"{self.row.outcome} at smoke" if self.is_smoke else self.science
 
     @property
     def said(self) -> str:
@@ -102,7 +111,7 @@ class Statement:
         row, repeated = self.row, self.replication
 
         def sign(word: str, good: bool, text: str, short: str) -> Sign:
-            state = "good" if good else "mild" if row.preset == SMOKE else "bad"
+            state = "good" if good else "mild" if self.is_smoke else "bad"
             return Sign(word, state, text, short if good else text)
 
         right, known = row.control == row.control_expected, row.outcome == row.expected
@@ -111,12 +120,21 @@ class Statement:
             judged = f"a control came out as {row.control} instead of {row.control_expected}"
         came = "as predicted" if known else f"{row.outcome} instead of {row.expected}"
         signs = [sign("control", right, judged, "control"), sign("predicted", known, came, "as predicted")]
+        for name in self.others:
+            text = f"the data of {name} are others than those that were judged; verify it again"
+            signs.append(Sign("data", "bad", text, text))
         if row.lost and row.expected != INCONCLUSIVE:
             signs.append(Sign("data", "bad", text := "a value was lost or a cell failed", text))
-        if repeated is not None:
+        if repeated is not None and repeated.preset == row.preset:
             short = f"{repeated.as_expected} of {repeated.blocks} blocks"
             signs.append(sign("replicated", repeated.repeats, repeated.words(), short))
         return signs
+
+    @property
+    def others(self) -> list[str]:
+        """The experiments whose data are others than those that were judged."""
+        there = {run.name: run.record.get("data") for run in self.runs}
+        return [name for name, identity in self.row.data.items() if there.get(name) not in (None, identity)]
 
     @property
     def needs_attention(self) -> bool:
@@ -181,11 +199,11 @@ class Part:
 
     @property
     def replicated(self) -> list[Statement]:
-        return [each for each in self.statements if each.replication is not None]
+        return [each for each in self.statements if any(sign.word == "replicated" for sign in each.health)]
 
     @property
     def is_smoke(self) -> bool:
-        return any(each.row.preset == SMOKE for each in self.statements)
+        return any(each.is_smoke for each in self.statements)
 
 
 @dataclass(frozen=True)
@@ -206,6 +224,10 @@ class Content:
     @property
     def attention(self) -> list[Statement]:
         return [each for each in self.statements if each.needs_attention]
+
+    @property
+    def is_smoke(self) -> bool:
+        return all(each.is_smoke for each in self.statements)
 
     def counts(self) -> Mapping[str, int]:
         return Counter(each.science for part in self.parts for each in part.printed)

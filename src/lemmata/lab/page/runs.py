@@ -12,6 +12,7 @@ from typing import Any
 from urllib.parse import quote
 
 from lemmata.lab.files import digest_of_file, is_sealed
+from lemmata.lab.frame import ATTRIBUTES, identity_at
 from lemmata.lab.tables import Table
 
 CHANGED = "{} was damaged or changed after it was written and is not shown; `lemmata verify` makes it anew."
@@ -107,12 +108,9 @@ def _record(folder: Path) -> tuple[dict[str, Any], list[str]]:
         record = {}
     if not is_sealed(record):
         return {}, [CHANGED.format("run.json")]
-    data = folder / "data.zarr" / ".zattrs"
-    try:
-        identity = json.loads(data.read_bytes())["identity"] if data.exists() else record.get("data")
-    except (OSError, ValueError, KeyError, TypeError):
-        identity = None
-    return (record, []) if identity == record.get("data") else ({}, [OTHERS])
+    data = folder / "data.zarr"
+    same = not (data / ATTRIBUTES).exists() or identity_at(data) == record.get("data")
+    return (record, []) if same else ({}, [OTHERS])
 
 
 def _image(whole: Mapping[str, Path], folder: str, words: str) -> Image | None:

@@ -9,13 +9,11 @@ import lemmata as lm
 from lemmata.theories.cot import bounds
 from lemmata.theories.cot.card import CARD
 from lemmata.theories.cot.claims import CLAIMS
-from lemmata.theories.cot.deep import experiments as deep
+from lemmata.theories.cot.deep.experiments import EXPERIMENTS as DEEP
 from lemmata.theories.cot.experiments import EXPERIMENTS
 from lemmata.theories.cot.setting import Setting
 from lemmata.theories.cot.training import simulate
 
-theory = lm.Theory(
-    CARD, Setting, simulate, (*EXPERIMENTS, *deep.EXPERIMENTS), CLAIMS, bounds.BOUNDS, source=__path__[0]
-)
+theory = lm.Theory(CARD, Setting, simulate, (*EXPERIMENTS, *DEEP), CLAIMS, bounds.BOUNDS, source=__path__[0])
 
 __all__ = ["Setting", "bounds", "simulate", "theory"]

@@ -6,6 +6,7 @@ CARD = {
     "authors": "H. Li, M. Wang, S. Lu, X. Cui, P.-Y. Chen",
     "venue": "arXiv preprint, 2024",
     "link": "https://arxiv.org/abs/2410.02167",
+    "numbers": "Numbers refer to Chapter 7 and Appendix F of H. Li's thesis (2024), which contains the paper.",
     "question": (
         "Why does a transformer trained on prompts of multi-step examples generalise through chain of thought to new "
         "tasks, shifted patterns and partly wrong examples, and when does it beat plain in-context learning?"

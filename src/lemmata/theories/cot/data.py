@@ -94,7 +94,7 @@ def draw_system(setting: Setting, rng: np.random.Generator) -> tuple[np.ndarray,
     """
     law, own = setting.transitions, setting.given_maps
     while True:
-        maps = np.stack(shift_maps(rng.permutation(setting.test_patterns), setting.reasoning_steps))
+        maps = shift_maps(rng.permutation(setting.test_patterns), setting.reasoning_steps)
         maps = maps if own is None else np.asarray(own, int)
         if law == "given":
             return maps, np.asarray(setting.given_matrices, float)
@@ -113,12 +113,12 @@ def prepare(setting: Setting, seed: int) -> Prepared:
 
     def system(maps: np.ndarray, matrices: np.ndarray, *laws: Any) -> System:
         patterns = testing_patterns(setting, lm.generator(seed, "testing patterns"), *laws)
-        return System(*patterns, matrices, np.stack(images(list(maps))))
+        return System(*patterns, matrices, np.stack(images(maps)))
 
     K, shown, tau, rho = setting.reasoning_steps, setting.test_patterns, WATCHED["trajectory"], WATCHED["primacy"]
     maps, matrices = draw_system(setting, lm.generator(seed, "testing task"))
     numbers = transitions.describe(matrices, maps)
-    watched_maps = np.stack(shift_maps(lm.generator(seed, "watched task").permutation(shown), K))
+    watched_maps = shift_maps(lm.generator(seed, "watched task").permutation(shown), K)
     p = transitions.step_probabilities("uniform", tau, K)
     if transitions.infeasible(float(p[0]), rho, shown):  # from four steps on no even error has this primacy
         p = transitions.step_probabilities("single", tau, K)

@@ -4,11 +4,10 @@ Everything that tests the model of run R shares its training, one for each seed:
 and the moment of the weights are ordinary axes.
 """
 
-import functools
 from typing import Any
 
 import lemmata as lm
-from lemmata.theories.cot.figures import testing, training
+from lemmata.theories.cot import figures
 from lemmata.theories.cot.setting import Setting
 from lemmata.theories.cot.studies import answer_trials, search_length, vote_only
 from lemmata.theories.cot.training import simulate
@@ -21,19 +20,43 @@ TINY: dict[str, Any] = {
     **{"record_every": 5},
 }
 """The sizes of every smoke preset, so that they share their programs."""
-
-
-def experiment(name: str, reference: str, question: str, plot: Any, of: dict[str, Any], axes: Any, **more: Any) -> Any:
-    """An experiment on this theory's setting; `of` is what differs from its defaults."""
-    how = {"simulation": simulate, "seeds": 3, **more}
-    given = {"reference": reference, "question": question, "plot": plot, "setting": of, "axes": axes}
-    return lm.experiment(name, kind=Setting, tiny=TINY, paper_seeds=10, **given, **how)
-
-
-answered = functools.partial(experiment, simulation=answer_trials, seeds=5)
+SMALL = {"test_prompts": 12, "test_room": 8}
+PANELS = (
+    ("a", "alpha", "α'", "test_fraction", [0.4, 0.6, 0.8], {}),
+    ("b", "tau", "τ", "trajectory", [0.36, 0.5, 0.7], {"transitions": "single"}),
+    ("c", "rho", "ρ", "primacy", [0.2, 0.5, 0.8], {"transitions": "single"}),
+)
+"""The panels of Figure 7.3; Figure 7.4 reads the same cells."""
+ASKED = {
+    "c1-reference": """Theorem 3, Lemma F.3.6, Figure 7.6: How do loss, attention and the blocks of W change along
+    training?""",
+    "c1-pool": "Theorem 3: How many training tasks does it take for fresh ones to be no harder?",
+    "c2-eta": "Theorem 3, T ∝ η^-1: Is the loss a function of η t?",
+    "c2-patterns": "Theorem 3, T_3 ∝ M: How does the time to a small loss depend on the number of patterns?",
+    "c2-alpha": "Theorem 3, α: How does the time to a small loss depend on the share of matching examples?",
+    "c2-stage1": "Theorem 3, T_1: How long does the first stage last, by K and by α?",
+    "c3-gradient": """Lemma F.3.5: What does the first gradient do to the logits of equal and unequal steps and
+    patterns?""",
+    "c17-steps": "Lemma F.3.7, (F.21): Does the second stage take longer with more reasoning steps?",
+    "c17-examples": "C17: Does the second stage depend on the number of training examples?",
+    "c10-voter": "Theorem 4, l_ts: How many examples does a vote need, by α', ρ and τ?",
+    "c11-mechanism": """Proposition 3, Figure 7.2: Does attention concentrate on the matching columns of every step, so
+    that the model votes?""",
+    "c12-noise": "Theorem 4, ‖δ‖ ≤ √2/2: Does noise of the testing tokens matter?",
+    "c13-span": "Theorem 4, (7.19): Must testing patterns lie in the span of the training ones?",
+    "c14-alpha-one": "footnote on α → 1: What is learnt when all training examples have the query's input?",
+    "c16-blind": "Theorem 4, (F.45)-(F.47): Is there a testing pattern in the span that training cannot see?",
+    "f71-example": "Example 1, Figure 7.1: Can every step be right in most examples and the composition wrong?",
+    "f75-condition": "Theorem 5, Figure 7.5: How do CoT and ICL fare with and without Condition 7.3.2?",
+} | {
+    f"f7{figure}{letter}-{name}": f"Figure 7.{figure}({letter}): How does the {who} error fall with the number of "
+    f"examples, by {what}?"
+    for letter, name, what, *_ in PANELS
+    for figure, who in ((3, "CoT"), (4, "ICL"))
+}
+asks = lm.asking(ASKED, kind=Setting, simulation=simulate, seeds=3, tiny=TINY, paper_seeds=10)
+TESTED: Any = {"simulation": answer_trials, "seeds": 5}
 LENGTHS = [2, 5, 10, 20, 40, 80]
-QUERIES = ("first", "others")
-SHORT, SINGLE = {"test_room": 80}, {"transitions": "single"}
 VARIANTS: dict[str, dict[str, Any]] = {
     "intact": {},
     "frozen": {"train_attention": 0},
@@ -56,152 +79,110 @@ CONDITIONS = {
     "holds": {"unsure_right": 0.6315789, "sure_right": 0.6315789, "last_right": 0.76},
     "fails, clear": {"unsure_right": 0.6, "sure_right": 0.8, "last_right": 1.0},
 }
+FEW = {"test_fraction": 0.2, "token_noise": 0.2, "test_prompts": 500, "test_room": 20, "test_examples": 20}
+RARE = {"test_fraction": 0.05, "token_noise": 0.0, "test_prompts": 200, "test_room": 1600}
+BLIND = {
+    **{who: {"queries": who, **FEW} for who in ("first", "others")},
+    **{f"{who}, {n}": {"queries": who, **RARE, "test_examples": n} for who in ("first", "others") for n in (400, 1600)},
+}
+"""Cases of c16-blind by query: one in five examples matching, or one in twenty of very many."""
 NOISE = {
     **{f"{nu:g}": {"token_noise": nu, "noise_law": "untrained", "defect": "none"} for nu in (0.0, 0.2, 0.7)},
     "perp_tsr": {"token_noise": 0.7, "noise_law": "perp_tsr", "defect": "none"},
     "inside": {"token_noise": 0.2, "noise_law": "untrained", "defect": "noise inside"},
 }
-
-
-def _patterns(counts: tuple[int, ...], more: int) -> dict[int, dict[str, Any]]:
-    return {M: {"patterns": M, "dimension": M + more} for M in counts}
-
-
-def _cells(symbol: str, field: str, values: tuple[float, ...], **others: Any) -> dict[str, dict[str, Any]]:
-    """Cells of c10-voter: τ = 0.5, ρ = 0.8 and α' = 0.8 but for one of them and what else is said."""
-    usual = {"test_fraction": 0.8, "trajectory": 0.5, "primacy": 0.8, "track": "errors", **others}
-    return {f"{symbol}={value:g}": {**usual, field: value} for value in values}
-
-
 CELLS = {
-    **_cells("α'", "test_fraction", (0.2, 0.4, 0.8), track="prompts"),
-    **_cells("ρ", "primacy", (0.15, 0.3, 0.6)),
-    **_cells("τ", "trajectory", (0.25, 0.4, 0.62), primacy=0.6),
+    f"{symbol}={value:g}": {"test_fraction": 0.8, "trajectory": 0.5, "primacy": 0.8, **others, field: value}
+    for symbol, field, values, others in (
+        ("α'", "test_fraction", (0.2, 0.4, 0.8), {"track": "prompts"}),
+        ("ρ", "primacy", (0.15, 0.3, 0.6), {"track": "errors"}),
+        ("τ", "trajectory", (0.25, 0.4, 0.62), {"track": "errors", "primacy": 0.6}),
+    )
+    for value in values
 }
-
-
-def _blind(small: bool = False) -> dict[str, dict[str, Any]]:
-    """Cases of c16-blind by query: one in five examples matching, or one in twenty of very many."""
-    sizes = {"test_prompts": 12, "test_room": 8} if small else {}
-    few = {"test_fraction": 0.2, "token_noise": 0.2, "test_prompts": 500, "test_room": 20, **sizes}
-    rare = {"test_fraction": 0.05, "token_noise": 0.0, "test_prompts": 200, "test_room": 1600, **sizes}
-    cases = {queries: (queries, few, 20) for queries in QUERIES}
-    cases |= {f"{queries}, {length}": (queries, rare, length) for queries in QUERIES for length in (400, 1600)}
-    return {
-        label: {"queries": queries, **case, "test_examples": min(length, case["test_room"])}
-        for label, (queries, case, length) in cases.items()
-    }
-
-
-def _lengths(prompts: int, room: int, *lengths: int) -> dict[int, dict[str, Any]]:
-    return {n: {"test_examples": n, "test_prompts": prompts, "test_room": room} for n in lengths}
-
-
-def _panel(letter: str, what: str, name: str, axis: str, values: list[float], setting: dict[str, Any]) -> Any:
-    """A panel of Figure 7.3, and the same cells read for Figure 7.4."""
-    of, axes = {**REFERENCE, **SHORT, **setting}, {axis: values, "test_examples": LENGTHS}
-    for figure, who in ((3, "CoT"), (4, "ICL")):
-        question = f"How does the {who} error fall with the number of examples, by {what}?"
-        given = f"f7{figure}{letter}-{name}", f"Figure 7.{figure}({letter})", question, testing.lengths, of, axes
-        yield answered(*given, smoke={"test_examples": [2, 5, 8]})
-
+"""Cells of c10-voter: τ = 0.5, ρ = 0.8 and α' = 0.8 but for one of them and what else is said."""
+MANY = {n: {"test_examples": n, "test_prompts": 500, "test_room": 320} for n in (20, 80, 320)}
+MANY[1280] = {"test_examples": 1280, "test_prompts": 200, "test_room": 1280}
 
 EXPERIMENTS = (
-    experiment(
-        "c1-reference", "Theorem 3, Lemma F.3.6, Figure 7.6",
-        "How do loss, attention and the blocks of W change along training?", training.reference,
-        REFERENCE, {"variant": VARIANTS}, seeds=5, smoke={"variant": MORE_VARIANTS},
+    asks("c1-reference", figures.reference, seeds=5)(
+        REFERENCE,
+        variant=VARIANTS,
+        smoke={"variant": MORE_VARIANTS},
         paper={"variant": MORE_VARIANTS, "measure_prompts": 10_000},
     ),
-    experiment(
-        "c1-pool", "Theorem 3",
-        "How many training tasks does it take for fresh ones to be no harder?", training.pool,
-        {**REFERENCE, "steps": 200, "measure_prompts": 4000}, {"pool": [1, 20]},
-        paper={"pool": [1, 2, 5, 10, 20, 50]},
+    asks("c1-pool", figures.pool)(
+        dict(REFERENCE, steps=200, measure_prompts=4000), pool=[1, 20], paper={"pool": [1, 2, 5, 10, 20, 50]}
     ),
-    experiment(
-        "c2-eta", "Theorem 3, T ∝ η^-1", "Is the loss a function of η t?", training.clocks,
-        {"measure_prompts": 4000}, {"clock": CLOCK},
+    asks("c2-eta", figures.clocks)(
+        {"measure_prompts": 4000},
+        clock=CLOCK,
         smoke={"clock": {label: {**case, "steps": 12, "record_every": 5} for label, case in CLOCK.items()}},
     ),
-    experiment(
-        "c2-patterns", "Theorem 3, T_3 ∝ M",
-        "How does the time to a small loss depend on the number of patterns?", training.times,
-        {**REFERENCE, "steps": 250, "record_every": 1}, {"training_patterns": _patterns((10, 20, 40), 10)},
-        smoke={"training_patterns": _patterns((10, 12), 14)},
+    asks("c2-patterns", figures.times)(
+        dict(REFERENCE, steps=250, record_every=1),
+        training_patterns={M: {"patterns": M, "dimension": M + 10} for M in (10, 20, 40)},
+        smoke={"training_patterns": {M: {"patterns": M, "dimension": M + 14} for M in (10, 12)}},
     ),
-    experiment(
-        "c2-alpha", "Theorem 3, α",
-        "How does the time to a small loss depend on the share of matching examples?", training.times,
-        {**REFERENCE, "steps": 300, "record_every": 2}, {"fraction": ALPHAS},
-    ),
-    experiment(
-        "c2-stage1", "Theorem 3, T_1", "How long does the first stage last, by K and by α?", training.stages,
-        {**SINGLE, "step_size": 1.0, "steps": 450, "record_every": 2}, {"case": STAGE},
+    asks("c2-alpha", figures.times)(dict(REFERENCE, steps=300, record_every=2), fraction=ALPHAS),
+    asks("c2-stage1", figures.stages)(
+        {"transitions": "single", "step_size": 1.0, "steps": 450, "record_every": 2},
+        case=STAGE,
         smoke={"case": {label: STAGE[label] for label in ("K=2", "K=3", "α=0.2", "α=0.4")}},
     ),
-    experiment(
-        "c3-gradient", "Lemma F.3.5",
-        "What does the first gradient do to the logits of equal and unequal steps and patterns?", training.gradients,
-        {**REFERENCE, "measure_prompts": 30_000}, {"label_order": ["true", "shuffled"]},
-    ),
-    experiment(
-        "c17-steps", "Lemma F.3.7, (F.21)",
-        "Does the second stage take longer with more reasoning steps?", training.late,
-        {**REFERENCE, **SINGLE, "measure_prompts": 10_000}, {"chain": CHAINS},
+    asks("c3-gradient", figures.gradients)(dict(REFERENCE, measure_prompts=30_000), label_order=["true", "shuffled"]),
+    asks("c17-steps", figures.late)(
+        dict(REFERENCE, transitions="single", measure_prompts=10_000),
+        chain=CHAINS,
         smoke={"chain": {K: {"reasoning_steps": K, "steps": 12} for K in (1, 2, 3)}},
     ),
-    experiment(
-        "c17-examples", "C17", "Does the second stage depend on the number of training examples?", training.times,
-        {**REFERENCE, "steps": 150, "example_room": 40}, {"examples": [5, 10, 20, 40]},
-        smoke={"examples": [5, 10, 20]},
+    asks("c17-examples", figures.times)(
+        dict(REFERENCE, steps=150, example_room=40), examples=[5, 10, 20, 40], smoke={"examples": [5, 10, 20]}
     ),
-    experiment(
-        "c10-voter", "Theorem 4, l_ts", "How many examples does a vote need, by α', ρ and τ?", testing.required,
-        {**REFERENCE, **SINGLE, "test_room": 184}, {"cell": CELLS}, simulation=search_length, seeds=5,
+    asks("c10-voter", figures.required, simulation=search_length, seeds=5)(
+        dict(REFERENCE, transitions="single", test_room=184), cell=CELLS
     ),
-    answered(
-        "c11-mechanism", "Proposition 3, Figure 7.2",
-        "Does attention concentrate on the matching columns of every step, so that the model votes?",
-        testing.mechanism, {**REFERENCE, **SHORT},
-        {"test_fraction": [0.2, 0.8], "test_examples": [5, 10, 20, 40], "moment": ["end", "50", "0"]},
+    asks("c11-mechanism", figures.mechanism, **TESTED)(
+        dict(REFERENCE, test_room=80),
+        test_fraction=[0.2, 0.8],
+        test_examples=[5, 10, 20, 40],
+        moment=["end", "50", "0"],
         smoke={"test_examples": [5, 8]},
     ),
-    answered(
-        "c12-noise", "Theorem 4, ‖δ‖ ≤ √2/2", "Does noise of the testing tokens matter?", testing.noise,
-        {**REFERENCE, **SHORT, "track": "prompts"}, {"noise": NOISE},
+    asks("c12-noise", figures.noise, **TESTED)(dict(REFERENCE, test_room=80, track="prompts"), noise=NOISE),
+    asks("c13-span", figures.span, simulation=answer_trials)(
+        dict(REFERENCE, dimension=40, token_noise=0.0, test_room=20),
+        pattern_law=["haar", "outside"],
+        test_fraction=[0.2, 0.4, 0.8],
     ),
-    answered(
-        "c13-span", "Theorem 4, (7.19)", "Must testing patterns lie in the span of the training ones?", testing.span,
-        {**REFERENCE, "dimension": 40, "token_noise": 0.0, "test_room": 20},
-        {"pattern_law": ["haar", "outside"], "test_fraction": [0.2, 0.4, 0.8]}, seeds=3,
+    asks("c14-alpha-one", figures.alpha_one, simulation=answer_trials)(
+        dict(REFERENCE, steps=300, test_fraction=0.4, test_room=80), fraction=[0.4, 1.0]
     ),
-    answered(
-        "c14-alpha-one", "footnote on α → 1", "What is learnt when all training examples have the query's input?",
-        testing.alpha_one, {**REFERENCE, **SHORT, "steps": 300, "test_fraction": 0.4}, {"fraction": [0.4, 1.0]},
-        seeds=3,
+    asks("c16-blind", figures.blind, **TESTED, precision="float64")(
+        dict(REFERENCE, initial_scale=0.0),
+        pattern_law=["blind", "haar", "identity"],
+        case=BLIND,
+        smoke={"case": {label: {**case, **SMALL, "test_examples": 8} for label, case in BLIND.items()}},
     ),
-    answered(
-        "c16-blind", "Theorem 4, (F.45)-(F.47)", "Is there a testing pattern in the span that training cannot see?",
-        testing.blind, {**REFERENCE, "initial_scale": 0.0},
-        {"pattern_law": ["blind", "haar", "identity"], "case": _blind()},
-        smoke={"case": _blind(small=True)}, precision="float64",
-    ),
-    experiment(
-        "f71-example", "Example 1, Figure 7.1",
-        "Can every step be right in most examples and the composition wrong?", testing.example,
+    asks("f71-example", figures.example, simulation=vote_only, seeds=5)(
         {"transitions": "example", "reasoning_steps": 2, "test_patterns": 2, "test_prompts": 1000},
-        {"transitions": ["example", "direct"], "test_examples": [20, 80, 320, 1280]},
-        simulation=vote_only, seeds=5,
+        transitions=["example", "direct"],
+        test_examples=[20, 80, 320, 1280],
         smoke={"reasoning_steps": 2, "test_patterns": 2, "test_room": 1280, "test_prompts": 100},
     ),
-    *_panel("a", "α'", "alpha", "test_fraction", [0.4, 0.6, 0.8], {}),
-    *_panel("b", "τ", "tau", "trajectory", [0.36, 0.5, 0.7], SINGLE),
-    *_panel("c", "ρ", "rho", "primacy", [0.2, 0.5, 0.8], SINGLE),
-    answered(
-        "f75-condition", "Theorem 5, Figure 7.5", "How do CoT and ICL fare with and without Condition 7.3.2?",
-        testing.condition, {**REFERENCE, "transitions": "pairs"},
-        {"condition": CONDITIONS, "test_length": {**_lengths(500, 320, 20, 80, 320), **_lengths(200, 1280, 1280)}},
-        smoke={"test_length": _lengths(12, 8, 4, 8)},
+    *(
+        asks(f"f7{figure}{letter}-{name}", figures.lengths, **TESTED)(
+            {**REFERENCE, "test_room": 80, **setting},
+            **{axis: values, "test_examples": LENGTHS},
+            smoke={"test_examples": [2, 5, 8]},
+        )
+        for letter, name, _, axis, values, setting in PANELS
+        for figure in (3, 4)
     ),
-)  # fmt: skip
+    asks("f75-condition", figures.condition, **TESTED)(
+        dict(REFERENCE, transitions="pairs"),
+        condition=CONDITIONS,
+        test_length=MANY,
+        smoke={"test_length": {n: {"test_examples": n, **SMALL} for n in (4, 8)}},
+    ),
+)

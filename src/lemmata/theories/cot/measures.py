@@ -13,6 +13,9 @@ from lemmata.theories.cot.voters import crossing
 
 DEFAULT = Setting()
 """The setting whose numbers (M, K, α, l_tr, M') the register's criteria are written in."""
+SWEEPS = {"α'": ("α'=0.2", "α'=0.4", "α'=0.8"), "ρ": ("ρ=0.15", "ρ=0.3", "ρ=0.6"), "τ": ("τ=0.25", "τ=0.4", "τ=0.62")}
+FIELDS = {"α'": "test_fraction", "ρ": "primacy", "τ": "trajectory"}
+"""The three sweeps of c10-voter, and the field that each of them varies."""
 STAGE = 0.05
 """Off-step attention at the boundary of the two stages (Lemma F.3.6)."""
 FIRST_STAGE = lm.Gate(
@@ -23,7 +26,7 @@ FIRST_STAGE = lm.Gate(
 CONCENTRATED = lm.Gate(
     "attention is not concentrated: at most 0.85 on the matching columns of the first step in some intact run",
     lambda data: first_concentration(data) > 0.85,
-    intact={"moment": "end", "pattern_law": "identity", "noise": ["0", "0.2", "0.7"], "fraction": 0.4},
+    intact={"moment": "end", "cell": SWEEPS["α'"]},
 )
 late = functools.partial(lm.Claim, gate=FIRST_STAGE)
 """A claim about the second stage of training."""
@@ -33,6 +36,11 @@ above, below, between, falling = (
     functools.partial(judge, by="mean") for judge in (lm.at_least, lm.at_most, lm.within, lm.decreasing)
 )
 """Judges of the mean over seeds."""
+
+
+def near(gap: float) -> Any:
+    """Judge: the mean over seeds is 0 within so much."""
+    return between(-gap, gap, predicted=0.0)
 
 
 def reading(name: str, experiment: str, words: str, quantity: Callable[[xr.Dataset], Any], **cells: Any) -> Any:
@@ -91,16 +99,6 @@ def required_length(data: xr.Dataset, who: str = "voter", level: float = 0.05) -
 def bare(values: xr.DataArray) -> xr.DataArray:
     """Without the fields that the labels of an axis set."""
     return values.drop_vars([name for name in values.coords if name not in values.dims])
-
-
-def numbered(values: xr.DataArray, along: str, field: str) -> xr.DataArray:
-    """A named axis along one of the fields that it sets."""
-    return values.swap_dims({along: field}).drop_vars(along) if along != field else values
-
-
-def reversed_labels(values: xr.DataArray, along: str, reverse: bool) -> xr.DataArray:
-    """The values with the labels of an axis in the opposite order, which is what a control does."""
-    return values.isel({along: slice(None, None, -1)}) if reverse else values
 
 
 def moment_of(data: xr.Dataset, name: str, moment: Any) -> xr.DataArray:

@@ -52,15 +52,10 @@ def gains(W: Array, patterns: int, steps: int) -> dict[str, Array]:
     d = W.shape[0] // 2
     pattern, step, label = slice(patterns), slice(patterns, patterns + steps), slice(d, d + patterns)
     (own, other), (step_own, step_other) = (diagonal_means(W[part, part]) for part in (pattern, step))
-    label_own, label_other = diagonal_means(W[label, pattern])
+    same, rest = diagonal_means(W[label, pattern])
+    found = {"pattern_gain": own - other, "step_gain": step_own - step_other, "label_own": same, "label_other": rest}
     crossed = {"pattern_step": W[pattern, step], "step_pattern": W[step, pattern], "label_step": W[label, step]}
-    return {
-        "pattern_gain": own - other,
-        "step_gain": step_own - step_other,
-        "label_own": label_own,
-        "label_other": label_other,
-        **{name: jnp.sqrt(jnp.mean(block**2)) for name, block in crossed.items()},
-    }
+    return found | {name: jnp.sqrt(jnp.mean(block**2)) for name, block in crossed.items()}
 
 
 def relations(G: Array, patterns: int, steps: int) -> Float[Array, " relation"]:

@@ -19,8 +19,6 @@ DEFECTS = ("none", "equal positions", "noise inside")
 RELATIONS = ("same pattern, same step", "same pattern, other step", "other pattern, same step", "other, other")
 """How two columns are related whose projected gradient is taken (5.4)."""
 SHARE: Any = {"low": 0, "high": 1, "open_ends": "low"}
-INSIDE = 2.0
-"""The norm of the noise of the defect `noise inside`."""
 
 
 class PromptSetting(lm.Setting):
@@ -124,10 +122,6 @@ class Setting(PromptSetting):
     given_patterns: Any = lm.array("Λ", "pattern_law=given: testing patterns by their coefficients (M' x M)")
 
     @lm.derived
-    def chunks(self) -> int:
-        return self.measure_prompts // self.chunk
-
-    @lm.derived
     def test_matching(self) -> int:
         """How many testing examples have the query's input for sure."""
         return int(matches(self.test_fraction, self.test_examples)) if self.test_mode == "exact" else 0
@@ -139,7 +133,7 @@ class Setting(PromptSetting):
 
     @lm.derived
     def noise_norm(self) -> float:
-        return INSIDE if self.defect == "noise inside" else self.token_noise
+        return 2.0 if self.defect == "noise inside" else self.token_noise
 
     @lm.derived
     def equal_positions(self) -> int:
@@ -228,7 +222,6 @@ class Setting(PromptSetting):
 
     def _transition_refusals(self) -> Iterator[str]:
         K, shown, law = self.reasoning_steps, self.test_patterns, self.transitions
-        names = "first_right, unsure_right, sure_right, last_right"
         if law in ("uniform", "weighted", "single"):
             if shown <= K and self.given_maps is None:
                 yield f"test_patterns = {shown} is not allowed: shift tasks need more than reasoning_steps = {K}."
@@ -241,8 +234,11 @@ class Setting(PromptSetting):
                         yield f"{numbers} are not feasible: {reason}, step {k}."
         if law == "pairs" and (K != 3 or shown % 2 or shown < 4):
             yield "transitions = pairs is not allowed: it needs reasoning_steps = 3 and test_patterns even, from 4."
-        elif law == "pairs" and transitions.pair_primacy(shown, *self.pair_chances()) <= 0:
-            yield f"{names} = {self.pair_chances()} are not allowed: at some step the right output does not lead."
+        elif law == "pairs":
+            maps = transitions.shift_maps(np.arange(shown), K)  # the primacy is the same for every task
+            if transitions.leads(transitions.pair_matrices(maps, *self.pair_chances()), maps).min() <= 0:
+                names = "first_right, unsure_right, sure_right, last_right"
+                yield f"{names} = {self.pair_chances()} are not allowed: at some step the right output does not lead."
         if law in ("example", "direct") and (K, shown) != (2, 2):
             yield f"transitions = {law} is not allowed: Example 1 has reasoning_steps = test_patterns = 2."
 

@@ -13,7 +13,7 @@ from jaxtyping import Array
 
 import lemmata as lm
 from lemmata.theories.cot import data, probes, transitions, voters
-from lemmata.theories.cot.data import Prepared, System
+from lemmata.theories.cot.data import Prepared, System, Trials
 from lemmata.theories.cot.network import answer_chain, answer_directly, trial_table
 from lemmata.theories.cot.setting import Setting
 from lemmata.theories.cot.training import kept_weights, train_network
@@ -33,9 +33,7 @@ def draw_noise(problem: Setting, key: jax.Array, directions: Array) -> Array:
     return data.draw_directions(lm.stream(key, "test", data.TEST), *sizes)
 
 
-def asked_trials(
-    problem: Setting, key: jax.Array, tested: System, noise: Array, length: Any, matching: Any
-) -> data.Trials:
+def asked_trials(problem: Setting, key: jax.Array, tested: System, noise: Array, length: Any, matching: Any) -> Trials:
     """Testing prompts as the setting asks for them, with noise in these directions."""
     own, noise = lm.stream(key, "test", data.TEST), problem.noise_norm * noise
     return data.draw_trials(own, tested, noise, length, matching, problem.by_itself, problem.asked)
@@ -54,6 +52,7 @@ def answer(problem: Setting, key: jax.Array, run: lm.Run, tested: System, noise:
     block, known, wrong = W[:M, :M], tested.patterns[:, :M], (chains.outputs != truth) * 1.0
     gains = probes.gains(W, M, problem.reasoning_steps)
     return {
+        **{name: gains[name] for name in ("pattern_gain", "step_gain")},
         "cot_error": jnp.mean(wrong, axis=0),
         "voter_error": jnp.mean((voted != truth) * 1.0, axis=0),
         "blind_voter_error": jnp.mean((blind != truth) * 1.0, axis=0),
@@ -61,8 +60,6 @@ def answer(problem: Setting, key: jax.Array, run: lm.Run, tested: System, noise:
         "icl_voter_error": jnp.mean((voted_direct != truth[:, -1]) * 1.0),
         "concentration": jnp.nanmean(chains.concentration, axis=0),
         "agreement": jnp.mean((chains.outputs == voted) * 1.0),
-        "pattern_gain": gains["pattern_gain"],
-        "step_gain": gains["step_gain"],
         "first_row": jnp.max(jnp.abs(known[0] @ block)),
         "first_column": jnp.max(jnp.abs(block @ known[0])),
         "own_gain": jnp.einsum("ja,ab,jb->j", known, block, known),
@@ -99,48 +96,56 @@ def answer_trials(problem: Setting, key: jax.Array, prepared: Prepared) -> dict[
     return {**{name: value for name, value in tested.items() if name not in left}, **prepared.numbers}
 
 
-@lm.host_piece(lambda *given: (jax.ShapeDtypeStruct((given[-1].shape[0],), jnp.result_type(float)),) * 3)
+@lm.host_piece(lambda *given: (jax.ShapeDtypeStruct((given[-1].shape[0],), jnp.result_type(float)),) * 2)
 def count_votes(entropy: Any, matrices: Any, maps: Any, fraction: Any, lengths: Any) -> tuple[np.ndarray, ...]:
-    """The lengths, the ideal voter's CoT error (mean over steps) at each, and as many absent values."""
+    """The lengths, and the ideal voter's CoT error (mean over steps) at each."""
     exact = np.asarray(matrices, float) / np.sum(matrices, axis=2, keepdims=True, dtype=float)
     rng = np.random.default_rng(entropy)
     cot, _ = voters.errors_by_length(rng, (exact, maps), float(fraction), lengths, VOTES, STOP)
-    return lengths * 1.0, cot.mean(axis=1), np.full(len(lengths), np.nan)
+    return lengths * 1.0, cot.mean(axis=1)
 
 
 @lm.piece(*TESTED, once=True)
-def answer_lengths(problem: Setting, key: jax.Array, run: lm.Run, tested: System, noise: Array, lengths: Any) -> Array:
-    """The mean CoT error of the model at every length that there is room for, until it is below `STOP`; NaN beyond."""
+def answer_lengths(
+    problem: Setting, key: jax.Array, run: lm.Run, tested: System, noise: Array, lengths: Any
+) -> tuple[Array, Array]:
+    """The mean CoT error of the model at every length that there is room for, until it is below `STOP`, and NaN beyond;
+    attention on S_k* at the first of them."""
     table = trial_table(kept_weights(run)[problem.read], tested, problem.patterns, problem.equal_positions)
 
-    def one(length: Array) -> Array:
+    def one(length: Array) -> tuple[Array, Array]:
         matching = jnp.where(problem.by_itself > 0, 0, jnp.ceil(problem.test_fraction * length * (1 - 1e-6)))
         trials = asked_trials(problem, key, tested, noise, length, matching)
-        return jnp.mean((answer_chain(table, trials).outputs != trials.truth[:, 1:]) * 1.0)
+        chains = answer_chain(table, trials)
+        return jnp.mean((chains.outputs != trials.truth[:, 1:]) * 1.0), jnp.nanmean(chains.concentration, axis=0)
 
-    def following(arrived: Array, length: Array) -> tuple[Array, Array]:
+    def following(arrived: Array, length: Array) -> tuple[Array, tuple[Array, Array]]:
         beyond = arrived | (length > problem.test_capacity)
-        error = jax.lax.cond(beyond, lambda: jnp.asarray(jnp.nan), lambda: one(length))
-        return arrived | (error < STOP), error
+        absent = jnp.asarray(jnp.nan), jnp.full(problem.reasoning_steps, jnp.nan)
+        error, attended = jax.lax.cond(beyond, lambda: absent, lambda: one(length))
+        return arrived | (error < STOP), (error, attended)
 
-    return jax.lax.scan(following, jnp.asarray(False), lengths)[1]
+    errors, attended = jax.lax.scan(following, jnp.asarray(False), lengths)[1]
+    return errors, attended[0]
 
 
 @lm.simulation(
     lm.Variable("lengths", LENGTH, "l_ts", "examples of a testing prompt"),
     lm.Variable("voter_error", LENGTH, "", "CoT error of the ideal voter, mean over steps", True),
     lm.Variable("model_error", LENGTH, "", "CoT error of the model, mean over steps", True),
+    lm.Variable("concentration", STEP, "", "attention of the model on S_k* at every CoT step, shortest prompts", True),
     prepare=data.prepare,
 )
 def search_length(problem: Setting, key: jax.Array, prepared: Prepared) -> dict[str, Any]:
     """Errors of the ideal voter on a grid of lengths, and, where `track` asks for it, of the trained model."""
     system, lengths = prepared.tested, voters.LENGTHS
-    given = prepared.entropy, system.matrices, prepared.maps, problem.test_fraction
-    grid, voted, model = count_votes(*given, lengths)
+    voted = count_votes(prepared.entropy, system.matrices, prepared.maps, problem.test_fraction, lengths)
+    model: Any = [np.full(n, np.nan, jnp.result_type(float)) for n in (len(lengths), problem.reasoning_steps)]
     if problem.track == "prompts":
         noise = draw_noise(problem, key, system.noise)
         model = answer_lengths(problem, key, train_network(problem, key, prepared), system, noise, lengths)
-    return {"lengths": grid, "voter_error": voted, "model_error": model}
+    names = "lengths", "voter_error", "model_error", "concentration"
+    return dict(zip(names, (*voted, *model), strict=True))
 
 
 @lm.simulation(

@@ -8,19 +8,9 @@ import optax
 from jaxtyping import Array, Float
 
 import lemmata as lm
-from lemmata.theories.cot import data, probes
+from lemmata.theories.cot import data, network, probes
 from lemmata.theories.cot.data import Prepared, Prompts, System
-from lemmata.theories.cot.network import (
-    Factors,
-    Parameters,
-    attend,
-    gradient,
-    initialise,
-    losses,
-    plain_gradient,
-    trial_table,
-    weights,
-)
+from lemmata.theories.cot.network import Factors, Parameters, attend, gradient, initialise, losses, weights
 from lemmata.theories.cot.probes import GROUPS
 from lemmata.theories.cot.setting import MOMENTS, READ, RELATIONS, Setting
 
@@ -40,19 +30,17 @@ def train(problem: Setting, key: jax.Array, start: Parameters | None, basis: Arr
 
     def batch_gradient(parameters: Parameters, prompts: Prompts) -> Any:
         W = weights(parameters)
-        G = gradient(W, prompts, M, K) if problem.simulator == "reduced" else plain_gradient(W, prompts, basis, M)
+        plain = problem.simulator == "plain"
+        G = network.plain_gradient(W, prompts, basis, M) if plain else gradient(W, prompts, M, K)
         return Factors(parameters.query @ G.T, parameters.key @ G) if isinstance(parameters, Factors) else G
 
     def probe(state: Any, previous: Any) -> dict[str, Array]:
         W = weights(state.parameters)
         attention = attend(W, fresh, M, K)
-        tested, empty = probes.testing_groups(trial_table(W, watched, M, equal), trials)
-        seen = {
-            "train_groups": jnp.mean(probes.training_groups(attention, fresh), axis=0),
-            "test_groups": tested,
-            "empty_share": empty,
-        }
-        return {"train_loss": jnp.mean(losses(attention, fresh, M)), **seen, **probes.gains(W, M, K)}
+        tested, empty = probes.testing_groups(network.trial_table(W, watched, M, equal), trials)
+        groups = {"train_groups": jnp.mean(probes.training_groups(attention, fresh), axis=0), "test_groups": tested}
+        loss = jnp.mean(losses(attention, fresh, M))
+        return {"train_loss": loss, **groups, "empty_share": empty, **probes.gains(W, M, K)}
 
     batches, trainable = lm.fresh(lm.stream(key, "batch"), draw), problem.train_attention
     begin, step = lm.descent(batch_gradient, optax.sgd(problem.step_size), batches, trainable=trainable)
@@ -86,21 +74,21 @@ def measure(problem: Setting, key: jax.Array, run: lm.Run, pool: Any) -> dict[st
             attention = attend(W, prompts, M, K)
             groups = probes.training_groups(attention, prompts)
             p, off_step = groups[:, 0], groups[:, 2] + groups[:, 3]
-            each = {"loss": losses(attention, prompts, M), "same_mass": p, "off_step": off_step}
-            each |= {"curvature": p * (1 - p) ** 2}
+            each = zip(MEASURED, (losses(attention, prompts, M), p, p * (1 - p) ** 2, off_step), strict=True)
             projected = probes.relations(gradient(W, prompts, M, K), M, K)
-            return {**{name: jnp.mean(values) for name, values in each.items()}, "projected": projected}
+            return {**{name: jnp.mean(values) for name, values in each}, "projected": projected}
 
         return jax.lax.map(one, kept)
 
     empty = jax.tree.map(lambda of: jnp.zeros(of.shape, of.dtype), jax.eval_shape(chunk, 0))
-    total = jax.lax.fori_loop(0, problem.chunks, lambda i, sums: jax.tree.map(jnp.add, sums, chunk(i)), empty)
-    return {"time": run.step * problem.step_size, **jax.tree.map(lambda sums: sums / problem.chunks, total)}
+    chunks = problem.measure_prompts // problem.chunk
+    total = jax.lax.fori_loop(0, chunks, lambda i, sums: jax.tree.map(jnp.add, sums, chunk(i)), empty)
+    return {"time": run.step * problem.step_size, **jax.tree.map(lambda sums: sums / chunks, total)}
 
 
 def train_network(problem: Setting, key: jax.Array, prepared: Prepared) -> lm.Run:
     """Initialise and train."""
-    given = lm.starting(None, like=lambda: jax.eval_shape(lambda: initialise(problem, key)))
+    given = lm.starting(None, like=lambda: initialise(problem, key))
     run = train(problem, key, given, prepared.basis, prepared.watched)
     lm.keep(network=run.state.parameters, initial=lambda: initialise(problem, key) if given is None else given)
     lm.keep(data=lambda: data.watched_prompts(problem, key, problem.equal_positions))
@@ -119,10 +107,10 @@ GAINS = {
     "label_step": ("(0;μ_a)ᵀWc_k", "entries between a label and the query's step, root mean square"),
 }
 MEASURED = {
-    "loss": ("ℓ", "loss on fresh prompts"),
-    "same_mass": ("p_n", "attention on columns of the same step and pattern"),
-    "curvature": ("p(1-p)²", "mean of p_n (1-p_n)²"),
-    "off_step": ("", "attention on other steps"),
+    "moment_loss": ("ℓ", "loss on fresh prompts"),
+    "moment_same_mass": ("p_n", "attention on columns of the same step and pattern"),
+    "moment_curvature": ("p(1-p)²", "mean of p_n (1-p_n)²"),
+    "moment_off_step": ("", "attention on other steps"),
 }
 
 
@@ -134,7 +122,7 @@ MEASURED = {
     lm.Variable("test_groups", ("record", "group"), "", "attention by group, testing prompts"),
     lm.Variable("empty_share", R, "", "share of watched testing prompts without a matching column"),
     *(lm.Variable(name, R, *of, name == "step_gain") for name, of in GAINS.items()),
-    *(lm.Variable(f"moment_{name}", MOMENT, *of, True) for name, of in MEASURED.items()),
+    *(lm.Variable(name, MOMENT, *of, True) for name, of in MEASURED.items()),
     lm.Variable("projected", ("moment_read", "relation"), "p̃'ᵀ∇p̃", "mean projected gradient", True),
     lm.Variable("pool_loss", MOMENT, "", "loss on fresh prompts of the training tasks", True),
     labels={"group": GROUPS, "relation": RELATIONS, "moment_read": READ},
@@ -143,7 +131,5 @@ MEASURED = {
 def simulate(problem: Setting, key: jax.Array, prepared: Prepared) -> dict[str, Array]:
     """One run: train with records, and measure the kept weights on many fresh prompts."""
     run = train_network(problem, key, prepared)
-    found = measure(problem, key, run, 0)
-    pooled = {"pool_loss": measure(problem, key, run, problem.pool)["loss"]} if problem.pooled else {}
-    measured = {f"moment_{name}": found[name] for name in MEASURED}
-    return {**run.results(), **measured, **{name: found[name] for name in ("time", "projected")}, **pooled}
+    pooled = {"pool_loss": measure(problem, key, run, problem.pool)["moment_loss"]} if problem.pooled else {}
+    return {**run.results(), **measure(problem, key, run, 0), **pooled}

@@ -7,7 +7,6 @@ pattern j; the right one is f_k(i). All of it is host work in float64 and serves
 """
 
 import functools
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,10 +32,9 @@ class Numbers(NamedTuple):
     condition: np.ndarray
 
 
-def shift_maps(order: np.ndarray, steps: int) -> list[np.ndarray]:
+def shift_maps(order: np.ndarray, steps: int) -> np.ndarray:
     """The paper's generator: f_k moves every pattern by k places along `order`, a permutation p of the patterns."""
-    place = order.argsort()
-    return [order[(place + k) % len(order)] for k in range(1, steps + 1)]
+    return order[(order.argsort() + np.arange(1, steps + 1)[:, None]) % len(order)]
 
 
 def shifted_images(order: Any, place: Any, steps: int) -> Any:
@@ -45,7 +43,7 @@ def shifted_images(order: Any, place: Any, steps: int) -> Any:
     return order[(place + moved) % order.shape[0]]
 
 
-def images(maps: Sequence[Any]) -> list[Any]:
+def images(maps: Any) -> list[Any]:
     """Where every pattern is after 0, 1, ..., K steps."""
     reached = [np.arange(maps[0].shape[0])]
     for step in maps:
@@ -72,12 +70,12 @@ def leads(matrices: np.ndarray, maps: np.ndarray) -> np.ndarray:
 
 def answers(maps: np.ndarray) -> np.ndarray:
     """f(i) for every input."""
-    return images(list(maps))[-1]
+    return images(maps)[-1]
 
 
 def describe(matrices: np.ndarray, maps: np.ndarray) -> Numbers:
     """τ, ρ (7.12, 7.14), τ_o, ρ_o (7.13, 7.15) and Condition 7.3.2 by input; a tied favourite does not satisfy it."""
-    whole, path = compose(matrices), images(list(maps))
+    whole, path = compose(matrices), images(maps)
     trajectories = np.prod([A[i, j] for A, i, j in zip(matrices, path, path[1:], strict=False)], axis=0)
     return Numbers(
         float(trajectories.min()),
@@ -132,12 +130,6 @@ def pair_matrices(maps: np.ndarray, a: float, b_u: float, b_s: float, c: float) 
     matrices[2] = (1 - c) / (len(first) - 2)
     matrices[2, rows, third], matrices[2, rows, third[mate]] = c, 0.0
     return matrices
-
-
-def pair_primacy(patterns: int, *chances: float) -> float:
-    """ρ of `pairs`, which is the same for every task."""
-    maps = np.stack(shift_maps(np.arange(patterns), 3))
-    return float(leads(pair_matrices(maps, *chances), maps).min())
 
 
 def coincide(matrices: np.ndarray, maps: np.ndarray) -> bool:

@@ -7,7 +7,7 @@ matters: prompts of thousands of examples cost as much as short ones. How often 
 (C10). Host work in NumPy.
 """
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -15,13 +15,6 @@ LENGTHS = np.round(5 * 1.35 ** np.arange(20)).astype(int)
 """Lengths at which the required length is looked for: 20 of them, from 5 by factors of 1.35."""
 SPREAD = 10
 """Standard deviations of the right output's votes that are looked at: what lies beyond is below rounding."""
-
-
-class Votes(NamedTuple):
-    """Errors of the voters on drawn prompts: 1 where step k of CoT is wrong, [prompts, steps], and where ICL is."""
-
-    cot: np.ndarray
-    icl: np.ndarray
 
 
 def matches(fraction: float, length: Any) -> Any:
@@ -35,9 +28,11 @@ def plurality(rng: np.random.Generator, counts: np.ndarray) -> np.ndarray:
 
 
 def vote(
-    rng: np.random.Generator, matrices: np.ndarray, maps: np.ndarray, length: int, matching: int, query: np.ndarray
-) -> Votes:
-    """Both voters on one fresh prompt for every query: `matching` of its `length` examples have the query's input."""
+    rng: np.random.Generator, system: Any, length: int, matching: int, query: Any
+) -> tuple[np.ndarray, np.ndarray]:
+    """Errors of both voters, 0 or 1, on a fresh prompt for every query [prompts, steps] and [prompts]: `matching` of
+    its `length` examples have the query's input."""
+    matrices, maps = system
     patterns, prompts = matrices.shape[1], len(query)
     rows = np.arange(prompts)
     mixture = (matrices[0].sum(axis=0) - matrices[0]) / (patterns - 1)  # first outputs of the other examples
@@ -51,7 +46,7 @@ def vote(
         right = step[right]
         wrong.append(chosen != right)
         mine, others = from_mine.sum(axis=1), from_others.sum(axis=1)
-    return Votes(np.stack(wrong, axis=1) * 1.0, (plurality(rng, mine) != right) * 1.0)
+    return np.stack(wrong, axis=1) * 1.0, (plurality(rng, mine) != right) * 1.0
 
 
 def _rows(rows: np.ndarray) -> np.ndarray:
@@ -66,12 +61,12 @@ def errors_by_length(
 
     From the first mean CoT error below `stop` on: NaN.
     """
-    matrices, maps = system
-    cot, icl = np.full((len(lengths), len(matrices)), np.nan), np.full(len(lengths), np.nan)
+    steps, patterns, _ = system[0].shape
+    cot, icl = np.full((len(lengths), steps), np.nan), np.full(len(lengths), np.nan)
     for i, length in enumerate(lengths):
-        query = rng.integers(matrices.shape[1], size=prompts)
-        votes = vote(rng, matrices, maps, int(length), int(matches(fraction, length)), query)
-        cot[i], icl[i] = votes.cot.mean(axis=0), votes.icl.mean()
+        query = rng.integers(patterns, size=prompts)
+        wrong, wrong_icl = vote(rng, system, int(length), int(matches(fraction, length)), query)
+        cot[i], icl[i] = wrong.mean(axis=0), wrong_icl.mean()
         if cot[i].mean() < stop:
             break
     return cot, icl

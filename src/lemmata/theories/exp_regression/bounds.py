@@ -245,7 +245,8 @@ def required_width(n: Any, lam: Any, delta: Any, m: Any, constant: Any, log_powe
 
 @lm.bound("the listed conditions of the proof", **_RUN, remark=_explicit_remark, n=_N, lam=_LAMBDA, **_OF_B, init=_INIT)
 def required_width_explicit(n: int, lam: float, init: str, **of_B: Any) -> float:
-    """log10 of the smallest even m that meets every explicit condition, with ‖y‖ ≤ √n (see `explicit_width`)."""
+    """log10 of the smallest even m that meets every explicit inequality in which m stands, with ‖y‖ ≤ √n; the remark
+    says which other conditions are met (see `explicit_width`)."""
     return _log10(explicit_width(n, lam, init=init, **of_B).ln_m)
 
 

@@ -6,6 +6,7 @@ CARD = {
     "authors": "Y. Gao, S. Mahadevan, Z. Song",
     "venue": "arXiv preprint, 2023",
     "link": "https://arxiv.org/abs/2303.16504",
+    "numbers": "Numbers refer to the paper.",
     "question": "How wide must a two-layer exponential network be for gradient descent to reach zero training error?",
     "answer": (
         "With λ the least eigenvalue of the exponential tangent kernel, width λ^-2 n^(2+o(1)) log(n/δ) "

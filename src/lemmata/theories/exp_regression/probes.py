@@ -216,17 +216,21 @@ JUDGED = (
     lm.Variable("decomposition", (), "", "Q8: largest error of ‖e(t+1)‖² = ‖e‖² + C_1 + C_2 + C_3, relative", True),
     lm.Variable("decomposition_first", (), "", "the same with C_1 as printed, without m", True),
     lm.Variable("decomposition_second", (), "", "the same with C_2 as printed, of opposite sign", True),
-    lm.Variable("first_order", (), "", "Q9: largest mηλ‖e‖²/(-C_1) over steps with λ_min(H(t)) ≥ λ/2", True),
+    lm.Variable("first_order", (), "", "Q9: largest mηλ‖e‖²/(-C_1) over steps with λ_min(H(t)) ≥ λ/2", True, True),
     lm.Variable("first_order_defect", (), "", "Q9 with e the lowest eigenvector and 2.1 times its eigenvalue", True),
     lm.Variable("second_order", (), "", "Q11: largest C_2 / corrected bound", True),
-    lm.Variable("second_order_printed", (), "", "Q11: the same, printed bound, ‖e‖ ≤ √n and n ≤ 1.9e^{B-3R}", True),
-    lm.Variable("third_order", (), "", "Q12: largest C_3 / bound, over steps with η‖Δw_r‖ ≤ 0.01", True),
-    lm.Variable("third_order_stated", (), "", "Q12: largest C_3 / stated bound, over those with B ≥ 0.35 + R", True),
+    lm.Variable(
+        "second_order_printed", (), "", "Q11: the same, printed bound, ‖e‖ ≤ √n and n ≤ 1.9e^{B-3R}", True, True
+    ),
+    lm.Variable("third_order", (), "", "Q12: largest C_3 / bound, over steps with η‖Δw_r‖ ≤ 0.01", True, True),
+    lm.Variable(
+        "third_order_stated", (), "", "Q12: largest C_3 / stated bound, over those with B ≥ 0.35 + R", True, True
+    ),
     lm.Variable("gradient_norm", (), "", "Q13: largest ‖Δw_r‖ / bound", True),
     lm.Variable("step_length", (), "max η‖Δw_r‖", "Q14: longest step of any weight", True),
     lm.Variable("error_norm", (), "max ‖e‖/√n", "Q14: largest error", True),
     lm.Variable("drift_ratio", (), "", "Q15: largest drift / D", True),
-    lm.Variable("contraction", ("rate_of",), "", "Q16: largest ‖e(t)‖² / (1-mηλ/2)ᵗ‖e(0)‖², by λ and rate", True),
+    lm.Variable("contraction", ("rate_of",), "", "Q16: largest ‖e(t)‖² / (1-mηλ/2)ᵗ‖e(0)‖², by λ and rate", True, True),
     lm.Variable("step_contraction", (), "", "largest ‖e(t+1)‖²/‖e(t)‖² of one step (claimed: at most 1-mηλ/2)", True),
     lm.Variable("kernel_kept", (), "", "smallest λ_min(H(t))/λ over all steps", True),
     lm.Variable("asymmetric", ("mask",), "", "Q10: largest entry of H_asy / bound at the final weights"),
@@ -247,7 +251,9 @@ VARIABLES = (
     lm.Variable("linear_mode_residual", ("record", "mode"), "(1-mηλ_k)ᵗ<q_k, e(0)>", "the same, linearised", True),
     lm.Variable("mode_value", ("mode",), "λ_k(H(0))", "eigenvalues of H(0), ascending"),
     lm.Variable("reached_step", (), "", "first step with ‖e‖² ≤ ε (inf: never)"),
-    lm.Variable("predicted_steps", (), "T", "steps that suffice by Q17, λ of the limit kernel (inf: it is singular)"),
+    lm.Variable(
+        "predicted_steps", (), "T", "steps that suffice by Q17, λ of the limit kernel (inf: it is singular)", never=True
+    ),
     lm.Variable("final_square", (), "", "squared error at the end"),
     lm.Variable("initial_square", (), "‖e(0)‖²", "squared error at the start"),
     lm.Variable("initial_output", (), "‖F(0)‖²", "squared norm of the initial outputs"),
@@ -260,7 +266,7 @@ VARIABLES = (
     lm.Variable("projection", (), "B", "largest initial |<w_r, x_i>|"),
     lm.Variable("limit_least", (), "λ", "least eigenvalue of the infinite-width kernel"),
     lm.Variable("limit_largest", (), "", "largest eigenvalue of the infinite-width kernel"),
-    lm.Variable("limit_condition", (), "", "condition number of the infinite-width kernel (inf: singular)"),
+    lm.Variable("limit_condition", (), "", "condition number of the infinite-width kernel (inf: singular)", never=True),
     lm.Variable("singular", (), "", "1 if λ ≤ 1e-12 λ_max: the theory says nothing"),
     lm.Variable("start_least", (), "λ_min(H(0))", "least eigenvalue of the initial kernel"),
     lm.Variable("start_largest", (), "λ_max(H(0))", "largest eigenvalue of the initial kernel"),
@@ -268,7 +274,7 @@ VARIABLES = (
     lm.Variable("kernel_error", (), "‖H(0)-H^cts‖_F", "distance of the initial kernel from its limit"),
     lm.Variable("largest_drift", (), "max ‖w_r(t)-w_r(0)‖", "largest distance of a weight from its start, ever"),
     lm.Variable("ball_radius", (), "R", "0.01 λ/(n e^{2B}) with the B of `projection_source`"),
-    lm.Variable("drift_bound", (), "D", "bound on the drift with the B of `projection_source` and that R"),
+    lm.Variable("drift_bound", (), "D", "bound on the drift with the B of `projection_source` and that R", never=True),
     lm.Variable("lazy_error", (), "", "relative Frobenius error of the lazy prediction of the final weights", True),
     lm.Variable(
         "linear_deviation", (), "", "relative deviation of ‖e‖² from its linearised value at compare_step", True

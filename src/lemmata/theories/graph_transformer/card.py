@@ -7,6 +7,7 @@ CARD = {
     "authors": "H. Li, M. Wang, T. Ma, S. Liu, Z. Zhang, P.-Y. Chen",
     "venue": "ICML 2024",
     "link": "https://arxiv.org/abs/2406.01977",
+    "numbers": "Numbers refer to Chapter 3 and Appendix B of H. Li's thesis (2024), which contains the paper.",
     "question": (
         "When does a one-layer graph transformer trained by SGD generalise to unlabelled nodes, and what do "
         "self-attention and a learned distance encoding contribute?"

@@ -10,6 +10,7 @@ from typing import Any
 
 import lemmata as lm
 from lemmata.theories.graph_transformer.figures import encoding, proof, requirements, steps
+from lemmata.theories.graph_transformer.measures import SAMPLER_CONFUSION
 from lemmata.theories.graph_transformer.setting import Setting
 from lemmata.theories.graph_transformer.studies.random_samples import sample_shells, simulate_batches, simulate_sampler
 from lemmata.theories.graph_transformer.studies.shells import examine_shells, examine_start, vary_masses
@@ -224,7 +225,7 @@ EXPERIMENTS = (
         smoke={**APART, "labelled": TINY["nodes"], "batch": 0, "variant": with_fields(STEP_VARIANTS, steps=4)},
     ),
     asks("p6-sampler", requirements.sampler, simulation=simulate_sampler)(
-        {"confusion": 0.2, "shells": "core", "model": "no_pe", "records": RECORDS, "stop": "reached"},
+        {"confusion": SAMPLER_CONFUSION, "shells": "core", "model": "no_pe", "records": RECORDS, "stop": "reached"},
         variant=SAMPLERS,
         smoke=APART,
         paper={**SLOW, "steps": 3000},

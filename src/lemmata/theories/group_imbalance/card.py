@@ -9,6 +9,7 @@ CARD = {
     "authors": "H. Li, S. Zhang, Y. Zhang, M. Wang, S. Liu, P.-Y. Chen",
     "venue": "IEEE Journal of Selected Topics in Signal Processing, 2024",
     "link": "https://arxiv.org/abs/2403.07310",
+    "numbers": "Numbers refer to Chapter 4 and Appendix C of H. Li's thesis (2024), which contains the paper.",
     "question": "What do mean, covariance and fraction of each hidden group do to the risk of every group?",
     "answer": (
         "A tensor start and gradient descent converge linearly to a minimum near the ground truth once the samples "

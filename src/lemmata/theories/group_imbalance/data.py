@@ -61,9 +61,8 @@ class Mixture:
     def is_symmetric(self, tolerance: float = 1e-9) -> bool:
         """Whether Σ_l λ_l δ_(μ_l, Σ_l) is unchanged by μ -> -μ: as much weight at every component as at its mirror."""
         alike = abs(self.covariances[:, None] - self.covariances).max((2, 3)) <= tolerance
-        same, mirrored = (
-            alike & (abs(self.means[:, None] - sign * self.means).max(2) <= tolerance) for sign in (1, -1)
-        )
+        away = [abs(self.means[:, None] - sign * self.means).max(2) for sign in (1, -1)]
+        same, mirrored = (alike & (each <= tolerance) for each in away)
         return bool(abs((same * 1.0 - mirrored) @ self.weights).max() <= tolerance)
 
     def moment(self, power: float, order: float = 2) -> float:
@@ -189,9 +188,14 @@ class World(NamedTuple):
         return self.mixture.means, self.mixture.covariances, self.truth
 
 
+def data_seed(setting: Setting, seed: int) -> int:
+    """The seed of Ψ and W*: that of the run, unless the setting fixes it for all runs."""
+    return seed if setting.data_seed < 0 else setting.data_seed
+
+
 def draw_world(setting: Setting, seed: int) -> World:
-    """Ψ and W* of a run; `data_seed` fixes them for all runs."""
-    seed = seed if setting.data_seed < 0 else setting.data_seed
+    """Ψ and W* of a run."""
+    seed = data_seed(setting, seed)
     d, K = setting.dimension, setting.neurons
     if setting.truth == "given":
         truth = np.asarray(setting.true_weights, float)

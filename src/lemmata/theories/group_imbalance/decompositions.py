@@ -83,9 +83,8 @@ def diagonalise(matrices: Float[Array, "count neurons neurons"], start: Array, s
         y = np.einsum("kj,kij->ij", D, C - D[:, :, None] * np.eye(K))
         scale = np.diag(z)
         base = np.outer(scale, scale) - z**2
-        move = np.where(
-            base > 1e-14 * scale.max() ** 2, (z * y.T - scale[:, None] * y) / np.where(base > 0, base, 1), 0
-        )
+        known = base > 1e-14 * scale.max() ** 2
+        move = np.where(known, (z * y.T - scale[:, None] * y) / np.where(known, base, 1), 0)
         np.fill_diagonal(move, 0)
         size = np.linalg.norm(move)
         move *= min(1.0, 0.9 / max(size, 1e-300))

@@ -8,15 +8,11 @@ from typing import Any
 
 import lemmata as lm
 from lemmata.theories.group_imbalance.baselines import baselines
-from lemmata.theories.group_imbalance.figures import limits as drawn
-from lemmata.theories.group_imbalance.figures import mixtures, tensors, training
+from lemmata.theories.group_imbalance.figures import limits, mixtures
 from lemmata.theories.group_imbalance.mixture import estimation
 from lemmata.theories.group_imbalance.setting import CENTRED, OPPOSITE, WIDE, Setting
-from lemmata.theories.group_imbalance.studies.concentration import concentration, radius, smoothness
-from lemmata.theories.group_imbalance.studies.limits import limit
-from lemmata.theories.group_imbalance.studies.spectra import convexity, spectrum
-from lemmata.theories.group_imbalance.studies.success import success
-from lemmata.theories.group_imbalance.studies.table import table_4_1
+from lemmata.theories.group_imbalance.studies.curvature import concentration, convexity, radius, smoothness, spectrum
+from lemmata.theories.group_imbalance.studies.limits import limit, success, table_4_1
 from lemmata.theories.group_imbalance.studies.tensors import moment_errors, tensor
 from lemmata.theories.group_imbalance.training import simulate
 
@@ -99,11 +95,13 @@ NORMS: dict[float, Any] = {norm: {"first_mean": mean} for norm, mean in ((0.0, 0
 SAMPLES = [400, 800, 1600, 3200, 6400]
 MANY: dict[str, Any] = {"samples": SAMPLES, "paper": {"samples": [*SAMPLES, 12_800], "starts": 20}}
 FEWER = {"samples": [400, 1600]}
+ISOTROPIC = {"mixture": "single", "dimension": 3, "neurons": 2, "first_mean": 0.0}
+DRAWN = {"mixture": "pair", "truth_scale": 1.0, "dimension": 4, "neurons": 2}  # random problems, at most so large
 PROBLEMS: dict[str, Any] = {
-    "zero means": {"first_mean": 0.0, "mixture": "pair"},
-    "means of scale 2": {"first_mean": 2.0, "mixture": "pair"},
-    "small, upper": {"first_mean": 0.0, "mixture": "single", "truth_scale": 0.1},
-    "small, lower": {"first_mean": 0.0, "mixture": "single", "truth_scale": 0.3},
+    "zero means": {**DRAWN, "first_mean": 0.0},
+    "means of scale 2": {**DRAWN, "first_mean": 2.0},
+    "small, upper": {**ISOTROPIC, "truth_scale": 0.1},
+    "small, lower": {**ISOTROPIC, "truth_scale": 0.3},
 }
 TWO_GROUPS = {"mixture": "pair", "fraction": 0.7, "second_scale": 1.5**0.5, "first_mean": 1.0, "second_mean": -0.2}
 FEASIBLE: dict[str, Any] = {
@@ -126,47 +124,47 @@ DOCUMENT |= {"truth": "uniform", "truth_scale": 0.1}
 
 
 EXPERIMENTS = (
-    asks("g1-descent", training.descent, simulation=simulate, seeds=5)({**OPPOSITE, **AT_LIMIT}, case=CASES),
-    asks("g2-noise", training.noise, simulation=simulate, seeds=3)(
+    asks("g1-descent", limits.descent, simulation=simulate, seeds=5)({**OPPOSITE, **AT_LIMIT}, case=CASES),
+    asks("g2-noise", limits.noise, simulation=simulate, seeds=3)(
         {**OPPOSITE, **AT_LIMIT, "start": "limit", "start_distance": 0.0, "horizon": 8.0},
         noise={f"{law} {level:g}": {"noise_law": law, "noise_level": level} for law, level in NOISES},
     ),
-    asks("f44a-mean", training.means, simulation=simulate, seeds=5)(
+    asks("f44a-mean", limits.means, simulation=simulate, seeds=5)(
         {**AT_LIMIT, "covariance": "rotated", "start": "slowest"},
         mean=apart(0.25, 0.5, 1.0, 1.5),
         smoke={"mean": apart(0.25, 1.5)},
     ),
-    asks("f44b-descent", training.scales, simulation=simulate, seeds=1)(
+    asks("f44b-descent", limits.scales, simulation=simulate, seeds=1)(
         {**OPPOSITE, "samples": 50_000, "covariance": "rotated", "horizon": 0.0, "steps": 1000},
         scale=scaled(0.5, 1.0, 2.0),
         step_rule=["theory", "hessian"],
         smoke={"scale": scaled(1.0, 2.0)},
         paper={"steps": 10_000},
     ),
-    asks("fc1-descent", training.starts, simulation=simulate, seeds=2)(
+    asks("fc1-descent", limits.starts, simulation=simulate, seeds=2)(
         {**DOCUMENT, "samples": 20_000, "horizon": 0.0, "steps": 400, "test_points": 1000},
         start=["tensor", "local", "far"],
         smoke={"dimension": 5},
         paper={"samples": 200_000, "steps": 2000},
     ),
-    asks("f45b-estimation", drawn.estimation, simulation=limit, seeds=40)(
+    asks("f45b-estimation", limits.estimation, simulation=limit, seeds=40)(
         {**OPPOSITE, **scaled(3.0)[3.0]}, case=ESTIMATION, smoke={"case": chosen(ESTIMATION, "2000", "4000")}
     ),
-    asks("g4-risk", drawn.risk, simulation=limit, seeds=20)(
+    asks("g4-risk", limits.risk, simulation=limit, seeds=20)(
         {**CENTRED, "second_scale": WIDE}, samples=[10_000, 40_000, 160_000], smoke={"samples": [1000, 4000]}
     ),
-    asks("f46a-covariance", drawn.covariance, simulation=limit, seeds=20)(
+    asks("f46a-covariance", limits.covariance, simulation=limit, seeds=20)(
         {**MINORITY, "second_mean": -2.0},
         second_scale=[0.2, 0.5, 1.0, 2.0, 4.0],
         smoke={"second_scale": [0.5, 1.0], "samples": 2000},
     ),
-    asks("f46b-mean", drawn.paths, simulation=limit, seeds=40)(
+    asks("f46b-mean", limits.paths, simulation=limit, seeds=40)(
         MINORITY, path=PATHS, smoke={"path": chosen(PATHS, "away 0", "away 1", "literal 0"), "samples": 2000}
     ),
-    asks("f47a-fraction", drawn.fraction, simulation=limit, seeds=40)(
+    asks("f47a-fraction", limits.fraction, simulation=limit, seeds=40)(
         {**CENTRED, "samples": 20_000, "first_scale": WIDE}, **FRACTIONS
     ),
-    asks("f47b-fraction", drawn.fraction, simulation=limit, seeds=60)(
+    asks("f47b-fraction", limits.fraction, simulation=limit, seeds=60)(
         {**CENTRED, "samples": 20_000, "second_scale": WIDE}, **FRACTIONS
     ),
     asks("s3-activations", lm.show("excess", "factor"), simulation=limit, seeds=10)(
@@ -200,7 +198,7 @@ EXPERIMENTS = (
     asks("f45a-width", mixtures.width, simulation=spectrum, seeds=20)(
         {**OPPOSITE, "dimension": 10}, neurons=[1, 2, 3, 4, 6, 8], smoke={"neurons": [1, 2, 3]}
     ),
-    asks("g23-convexity", mixtures.convexity, simulation=convexity, seeds=60)(case=PROBLEMS),
+    asks("g23-convexity", mixtures.convexity, simulation=convexity, seeds=60)({"truth": "orthogonal"}, case=PROBLEMS),
     asks("g24-lipschitz", lm.show("ratio", levels={"ratio": "g24-lipschitz"}), simulation=smoothness, seeds=5)(
         {**OPPOSITE, "samples": 100_000}
     ),
@@ -215,22 +213,24 @@ EXPERIMENTS = (
         defect=["none", "equal_columns"],
         smoke={"samples": 4000},
     ),
-    asks("fc1-feasible", tensors.feasible, simulation=tensor, seeds=12)(
+    asks("fc1-feasible", mixtures.feasible, simulation=tensor, seeds=12)(
         FEW, inputs=FEASIBLE, samples=[250_000, 1_000_000, 4_000_000], smoke={"samples": [10_000, 40_000]}
     ),
-    asks("fc1-document", tensors.document, simulation=tensor, seeds=3)(
+    asks("fc1-document", mixtures.document, simulation=tensor, seeds=3)(
         DOCUMENT, smoke={"dimension": 5, "samples": 10_000}
     ),
-    asks("g31-moments", tensors.moments, simulation=moment_errors, seeds=20)(
+    asks("g31-moments", mixtures.moments, simulation=moment_errors, seeds=20)(
         {**FEW, "data_seed": 0}, inputs=FEASIBLE, samples=[25_000, 100_000, 400_000], smoke={"samples": [2500, 10_000]}
     ),
-    asks("g31-scales", tensors.scale_paths, simulation=moment_errors, seeds=10)(
+    asks("g31-scales", mixtures.scale_paths, simulation=moment_errors, seeds=10)(
         {**FEW, **FEASIBLE["two groups"], "data_seed": 0, "samples": 100_000},
         path=SCALE_PATHS,
         smoke={"path": SCALE_PATHS, "samples": 4000},
     ),
-    asks("s2-mixture", drawn.components, simulation=estimation, seeds=10)(
+    asks("s2-mixture", limits.components, simulation=estimation, seeds=10)(
         samples=[1000, 4000, 16_000], smoke={"samples": [400, 1600]}
     ),
-    asks("t41-table", table=tensors.table, simulation=table_4_1, seeds=5)({"samples": 20_000}, smoke={"samples": 4000}),
+    asks("t41-table", table=mixtures.table, simulation=table_4_1, seeds=5)(
+        {"samples": 20_000}, smoke={"samples": 4000}
+    ),
 )

@@ -47,9 +47,7 @@ class Start(NamedTuple):
     magnitudes: tuple[Magnitude, ...]
 
 
-def slope_of(
-    mixture: Mixture, direction: Vector, z: Any, neurons: int, phi: Activation = SIGMOID
-) -> Float[Array, " count"]:
+def slope_of(mixture: Mixture, direction: Vector, z: Any, neurons: int, phi: Activation = SIGMOID) -> Labels:
     """h_j(z) = (z/K) E[φ'(z w̄_jᵀx)]."""
     z = np.atleast_1d(z)
     return z * averages(mixture, np.outer(direction, z), phi) / neurons

@@ -21,9 +21,7 @@ def fitted_rate(
 ) -> tuple[float, float]:
     """1 - v̂ and R² of the straight line through log distance over the last `share` of a run, above `floor` alone."""
     known = np.isfinite(step) & np.isfinite(distance) & (distance > floor)
-    if known.sum() < 5:
-        return np.nan, np.nan
-    late = known & (step >= (1 - share) * step[known].max())
+    late = known & (step >= (1 - share) * step[known].max(initial=0))
     if late.sum() < 5:
         return np.nan, np.nan
     t, logs = step[late], np.log(distance[late])

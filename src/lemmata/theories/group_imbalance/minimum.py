@@ -10,9 +10,8 @@ import numpy as np
 from jaxtyping import Int
 
 from lemmata.theories.group_imbalance import network
-from lemmata.theories.group_imbalance.network import SIGMOID, Activation, Inputs, Labels, Weights
+from lemmata.theories.group_imbalance.network import SIGMOID, Activation, Array, Inputs, Labels, Weights
 
-Array = np.ndarray
 FAR = 50.0
 """A run this far from the ground truth has diverged."""
 POLISHED = 1e-12
@@ -22,7 +21,7 @@ NEAR = 1e-6
 LONGEST = 2.0
 """No Newton step is longer."""
 SHORTEST = 0.5**30
-"""A step is shortened to the first of these with a sufficient decrease."""
+"""A step is halved until the risk falls enough, to this share of it at the shortest."""
 
 
 class Minimum(NamedTuple):
@@ -45,10 +44,9 @@ def minimise(
     longest: float = LONGEST,
 ) -> Minimum:
     """A local minimum of Σ_i weights_i ℓ_i (the mean unless given) near `start`; `centre` is what it must stay near."""
-    shares: Array = np.full(len(x), 1 / len(x)) if weights is None else weights
     centre = start if centre is None else centre
     W, size, arrived = start, np.inf, False
-    at = network.expand_in_chunks(W, x, y, shares, phi)
+    at = network.expand(W, x, y, weights, phi)
     for _ in range(steps):
         slope = network.flatten(at.gradient)
         before, size = size, float(np.linalg.norm(slope))
@@ -62,10 +60,10 @@ def minimise(
             break
         move *= min(1.0, longest / max(length, 1e-300))
         step, drop = network.unflatten(move, W.shape[1]), 1e-4 * (slope @ move)
-        scale, there = 1.0, network.expand_in_chunks(W + step, x, y, shares, phi)
+        scale, there = 1.0, network.expand(W + step, x, y, weights, phi)
         while size >= 1e-6 and not there.risk <= at.risk + scale * drop and scale > SHORTEST:
             scale /= 2
-            there = network.expand_in_chunks(W + scale * step, x, y, shares, phi)
+            there = network.expand(W + scale * step, x, y, weights, phi)
         W, at = W + scale * step, there
         if not np.linalg.norm(W - centre) <= FAR:
             return Minimum(W, False, True, at)

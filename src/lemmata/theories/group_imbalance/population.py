@@ -73,10 +73,8 @@ def _blocks(centre: Array, triangle: Array, refine: float) -> Iterator[Grid]:
     for start in range(0, len(lead), size):
         rows = lead[start : start + size]
         fixed = centre + rows @ triangle[:-1]
-        inputs = [
-            fixed[:, j, None] if moves == 0 else fixed[:, j, None] + moves * last
-            for j, moves in enumerate(triangle[-1])
-        ]
+        columns = zip(fixed.T[:, :, None], triangle[-1], strict=True)
+        inputs = [column if moves == 0 else column + moves * last for column, moves in columns]
         yield Grid(rows, weights[start : start + size], last, last_weights, inputs)
 
 
@@ -151,9 +149,7 @@ def _known(quantity: Callable[..., Any], phi: Activation, *group: bytes) -> Any:
     return quantity(mean, covariance.reshape(len(mean), -1), truth.reshape(len(mean), -1), phi)
 
 
-def _of_groups(
-    quantity: Callable[..., Any], means: Array, covariances: Array, truth: Weights, phi: Activation
-) -> Array:
+def _of_groups(quantity: Any, means: Array, covariances: Array, truth: Weights, phi: Activation) -> Array:
     """A quantity of every group, computed once for every group and ground truth: cells share them."""
     groups = [[each.tobytes() for each in (*group, truth)] for group in zip(means, covariances, strict=True)]
     return np.stack([_known(quantity, phi, *group) for group in groups])
@@ -174,9 +170,7 @@ def floors(means: Array, covariances: Array, truth: Weights, phi: Activation = S
     return _of_groups(noise_floor, means, covariances, truth, phi)
 
 
-def _expectation(
-    mean: Vector, covariance: Matrix, weights: Weights, integrand: Callable[[list[Array]], Array]
-) -> float:
+def _expectation(mean: Vector, covariance: Matrix, weights: Weights, integrand: Callable[..., Array]) -> float:
     """E of a function of the inputs s = Wᵀx."""
     centre, triangle, _, _ = _reduce(mean, covariance, weights)
     total = 0.0

@@ -17,6 +17,7 @@ WIDE = 10**0.5
 OPPOSITE: dict[str, Any] = {"first_mean": 1.0, "second_mean": -1.0}
 """μ = ±1, Σ = I."""
 CENTRED: dict[str, Any] = {"first_mean": 0.0, "second_mean": 0.0}
+NOISES = ("fixed", "fresh", "biased")
 DEFECTS = ("none", "other_teacher", "equal_columns", "repeated")
 
 
@@ -24,9 +25,7 @@ class Setting(lm.Setting):
     """One learning problem of the paper; the defaults are those of the specification."""
 
     samples: int = lm.number(10_000, "n", "training samples", low=1, high=10**8, integer=True)
-    samples_per_dimension: int = lm.number(
-        0, "n/d", "n = this times d (0: n is samples)", low=0, high=10**7, integer=True
-    )
+    samples_per_dimension: int = lm.number(0, "n/d", "n = this times d; 0: samples", low=0, high=10**7, integer=True)
     fraction: float = lm.number(0.5, "λ₂", "fraction of the second group", low=0, high=1, open_ends="low high")
     first_mean: float = lm.number(1.0, "", "μ₁ is this times the vector of ones")
     second_mean: float = lm.number(0.0, "", "μ₂ is this times the vector of ones")
@@ -42,9 +41,7 @@ class Setting(lm.Setting):
     tolerance: float = lm.number(0.0, "", "gradient norm at which a run stops (0: never)", low=0)
     noise_level: float = lm.number(0.0, "ξ", "bound of the gradient noise", low=0)
     test_points: int = lm.number(20_000, "", "test points per group", low=1, high=10**8, integer=True)
-    data_seed: int = lm.number(
-        -1, "", "seed of mixture and W* (-1: that of the run)", low=-1, high=2**31 - 1, integer=True
-    )
+    data_seed: int = lm.number(-1, "", "seed of Ψ and W* (-1: that of the run)", low=-1, high=2**31 - 1, integer=True)
 
     dimension: int = lm.size(5, "d", "input dimension")
     neurons: int = lm.size(3, "K", "neurons")
@@ -57,12 +54,8 @@ class Setting(lm.Setting):
     activation: str = lm.choice("sigmoid", "activation φ", *ACTIVATIONS)
     start: str = lm.choice("local", "where W starts", *STARTS)
     step_rule: str = lm.choice("hessian", "1/λ_max at the start or at the limit, the paper's, or fixed", *STEP_RULES)
-    noise_law: str = lm.choice(
-        "fixed", "gradient noise: one draw, a new one each step, or one with a mean", "fixed", "fresh", "biased"
-    )
-    optimiser: str = lm.choice(
-        "newton", "how a minimum is looked for (none: only what is exact)", "newton", "descent", "none"
-    )
+    noise_law: str = lm.choice("fixed", "gradient noise: drawn once, at each step, or with a mean", *NOISES)
+    optimiser: str = lm.choice("newton", "search for a minimum (none: only what is exact)", "newton", "descent", "none")
     magnitudes: str = lm.choice("corrected", "magnitudes of the tensor start", "corrected", "literal")
     stratified: bool = lm.flag(False, "exactly round(λ_l n) samples of each group")
     defect: str = lm.choice("none", "a case broken on purpose, for controls", *DEFECTS)
@@ -97,10 +90,8 @@ class Setting(lm.Setting):
 
     def refusals(self, given: list[str]) -> Iterator[str]:
         if self.neurons > self.dimension:
-            yield (
-                f"neurons = {self.neurons} is not allowed: W* of full column rank needs K at most dimension = "
-                f"{self.dimension}."
-            )
+            said = f"neurons = {self.neurons} is not allowed: W* of full column rank needs K at most"
+            yield f"{said} dimension = {self.dimension}."
         if self.truth == "given":
             yield from self.misshapen("true_weights", (self.dimension, self.neurons))
             if np.linalg.matrix_rank(self.true_weights) < self.neurons:

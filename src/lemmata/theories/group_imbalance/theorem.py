@@ -43,7 +43,9 @@ def hypotheses(setting: Setting, seed: int = 0, epsilon: float = 0.1) -> dict[st
 @lm.evidence("g1-descent")
 def largest_ratio(data: xr.Dataset, case: str) -> xr.DataArray:
     """The largest ratio of the distances of two records in turn, down to a distance of 10⁻⁶."""
-    path = lm.cells(data, case=case).limit_distance
+    runs = lm.cells(data, case=case)
+    check_diverged(1 - runs.minimum_found)
+    path = runs.limit_distance
     before = path.shift(record=1)
     return (path / before).where(before > 1e-6).max("record")
 
@@ -63,6 +65,7 @@ def rate_ratio(data: xr.Dataset, eigenvalue: str = "least") -> xr.DataArray:
 def rate_over_bound(data: xr.Dataset, factor: float = 1.0, neurons: int = 3) -> dict[str, xr.DataArray]:
     """q, and the fitted 1 - v̂ over q/K² (times a factor), zero means."""
     runs = lm.cells(data, case="zero mean")
+    check_diverged(1 - runs.minimum_found)
     return {"factor": runs.rate_factor, "rate": rates(runs).rate * neurons**2 / (factor * runs.rate_factor)}
 
 
@@ -117,9 +120,7 @@ CLAIMS = (
         or the end of the run, in every seed.""")
     .in_symbols(r"\|W_{t+1}-\widehat{W}_n\|_F < \|W_t-\widehat{W}_n\|_F")
     .judged(
-        largest_ratio("random"),
-        lm.at_most(1.0, by="every", strict=True),
-        lm.Control("step 2.5/λ_max", case="long step"),
+        largest_ratio("random"), lm.at_most(1.0, "every", strict=True), lm.Control("step 2.5/λ_max", case="long step")
     ),
     _theorem("g1-rate", "identity", "(4.9)")
     .states("""Along the slowest direction the fitted rate is η₀ times the least eigenvalue of the Hessian at the
@@ -152,9 +153,7 @@ CLAIMS = (
         1.45].""")
     .in_symbols(r"n\,E\|\widehat{W}_n-W^*\|_F^2 / \mathrm{tr} F^{-1} \to 1")
     .judged(
-        error_constant(),
-        lm.within(0.55, 1.45, by="mean", predicted=1.0),
-        lm.Control("F without its factor 1/K²", factor=9.0),
+        error_constant(), lm.within(0.55, 1.45, "mean", predicted=1.0), lm.Control("F without its 1/K²", factor=9.0)
     ),
     _theorem("g4-risk", "bound", "(4.11)")
     .states("""As stated, the risk vanishes like √(d log n/n): the average cross entropy over that does not grow with n

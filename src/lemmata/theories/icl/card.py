@@ -6,6 +6,7 @@ CARD = {
     "authors": "H. Li, M. Wang, S. Lu, X. Cui, P.-Y. Chen",
     "venue": "ICML 2024",
     "link": "https://arxiv.org/abs/2402.15607",
+    "numbers": "Numbers refer to Chapter 6 and Appendix E of H. Li's thesis (2024), which contains the paper.",
     "question": (
         "Can a one-layer transformer, trained by plain SGD on prompts of a few tasks, solve unseen tasks in context, "
         "also on shifted patterns, and what does pruning do to it?"

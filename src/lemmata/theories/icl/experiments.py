@@ -9,7 +9,7 @@ from typing import Any
 
 import lemmata as lm
 from lemmata.theories.icl.figures import mechanism, sweeps
-from lemmata.theories.icl.measures import BUDGETS
+from lemmata.theories.icl.measures import BUDGETS, PATTERN_COUNTS
 from lemmata.theories.icl.setting import Setting
 from lemmata.theories.icl.studies import networks, predictors
 from lemmata.theories.icl.tasks import SHIFTS
@@ -135,7 +135,7 @@ EXPERIMENTS = (
     _sweep("p2-eta", "step_size", [0.25, 0.5, 1.0], [0.125, 0.25, 0.5, 1.0]),
     _sweep("p2-alpha", "fraction", [0.2, 0.4, 0.6, 0.8, 1.0]),
     _sweep("p2-beta", "pattern_norm", [1.5, 2.0, 3.0, 4.0]),
-    _sweep("p2-patterns", "relevant_patterns", _patterns(4, 6, 8, 12, 16), smoke=_FEW_PATTERNS),
+    _sweep("p2-patterns", "relevant_patterns", _patterns(*PATTERN_COUNTS), smoke=_FEW_PATTERNS),
     _sweep("p2-width", "neurons", [50, 200, 800], [50, 100, 200, 400, 800], [8, 16]),
     _sweep("p2-delta", "initial_scale", [0.05, 0.1, 0.2], [0.05, 0.1, 0.15, 0.2]),
     asks("e2-tasks", sweeps.tasks)(

@@ -14,6 +14,8 @@ from lemmata.theories.icl.setting import REACHED, Setting
 
 ACTIVE, EARLY = 0.5, 100
 """Growth records have at least this share of prompts with loss, and are taken from this step and from T*/3 on."""
+PATTERN_COUNTS = (4, 6, 8, 12, 16)
+"""M_1 of p2-patterns."""
 BUDGETS = {"short": 0.2, "long": 0.1}
 """The budgets of e1-context by their δ."""
 LEARNT = lm.Gate(

@@ -6,6 +6,7 @@ CARD = {
     "authors": "C. Zhang, Q. Zhao, Q. Gu, Y. Cao",
     "venue": "ICLR 2026",
     "link": "https://arxiv.org/abs/2603.22801",
+    "numbers": "Numbers refer to the paper's version under review.",
     "question": "Which functions does a one-layer transformer provably learn by gradient descent, and how fast?",
     "answer": (
         "Every bilinear teacher σ(V*XS*) that averages K tokens per output: convolution with pooling, graph "

@@ -245,7 +245,7 @@ def simulate(problem: Setting, key: jax.Array, prepared: Prepared) -> dict[str, 
             moving = choose_dynamics(problem, key, prepared)
             return moving.weights(moving.start)
 
-        given = lm.starting(None, like=lambda: jax.eval_shape(initial))
+        given = lm.starting(None, like=initial)
         results, first, last = train(problem, key, prepared, given)
         lm.keep(initial=first, network=last, test=lambda: clean_sample(problem, key, teacher))
     return results | prepared.events | {"noise_floor": prepared.noise_floor}

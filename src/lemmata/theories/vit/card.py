@@ -8,6 +8,7 @@ CARD = {
     "authors": "H. Li, M. Wang, S. Liu, P.-Y. Chen",
     "venue": "ICLR 2023",
     "link": "https://arxiv.org/abs/2302.06015",
+    "numbers": "Numbers refer to Chapter 2 and Appendix A of H. Li's thesis (2024), which contains the paper.",
     "question": "When does a transformer trained by plain SGD generalise, and what does self-attention contribute?",
     "answer": (
         "One softmax attention head and a ReLU perceptron, trained with hinge loss on tokens of which two patterns "

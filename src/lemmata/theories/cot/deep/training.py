@@ -28,11 +28,11 @@ class DeepSetting(PromptSetting):
     steps: int = lm.number(3000, "T", "training steps", low=0, high=10**6, integer=True)
     examples: int = lm.number(10, "l_tr", "examples of a training prompt", low=1, high=1024, integer=True)
     position_scale: float = lm.number(0.3, "", "size of sinusoidal positions", low=0)
-    record_every: int = lm.number(3000, "", "steps between two records, at least", low=1, integer=True)
+    record_every: int = lm.number(100, "", "steps between two records, at least", low=1, integer=True)
 
     reasoning_steps: int = lm.size(2, "K", "reasoning steps")
     batch: int = lm.size(120, "B", "prompts of a training step")
-    records: int = lm.size(2, "", "room for records", low=2)
+    records: int = lm.size(31, "", "room for records", low=2)
     watch_prompts: int = lm.size(500, "", "fresh training prompts that are watched")
     blocks: int = lm.size(3, "", "transformer blocks")
     heads: int = lm.size(2, "H", "attention heads, of width d_X")
@@ -143,7 +143,7 @@ def train(problem: DeepSetting, key: jax.Array, network: Deep | None, basis: Arr
 )
 def train_deep(problem: DeepSetting, key: jax.Array, basis: Array) -> dict[str, Array]:
     """Train, and look at the attention of every head."""
-    given = lm.starting(None, like=lambda: jax.eval_shape(lambda: initialise(problem, key)))
+    given = lm.starting(None, like=lambda: initialise(problem, key))
     run = train(problem, key, given, basis)
     lm.keep(network=run.state.parameters, initial=lambda: initialise(problem, key) if given is None else given)
     lm.keep(data=lambda: data.watched_prompts(problem, key, 0), basis=basis)

@@ -40,10 +40,10 @@ def diagnose(
     for name, count, high in (("examples", examples, 10**5), ("prompts", prompts, 10**6)):
         if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or not 1 <= count <= high:
             raise lm.UserError(f"{name} = {count} is not allowed: it is an integer from 1 to {high}.")
-    chain, rng = read_chain(data), np.random.default_rng(seed)
-    given, lengths = ((chain.matrices, chain.maps), alpha), np.unique([*voting.LENGTHS, examples])
-    seen = voting.simulate_errors(*given, lengths, prompts, rng, lambda share: progress(0.7 * share))
-    needs = voting.needed_examples(*given, error)
+    chain, rng, lengths = read_chain(data), np.random.default_rng(seed), np.unique([*voting.LENGTHS, examples])
+    system = chain.matrices, chain.maps
+    seen = voting.simulate_errors(system, alpha, lengths, prompts, rng, lambda share: progress(0.7 * share))
+    needs = voting.needed_examples(system, alpha, error)
     progress(1.0)
     sure = None if chain.counts is None else resample(chain.counts, chain.maps, rng)
     return lm.Diagnosis(
@@ -147,7 +147,7 @@ def assumptions(chain: Chain, sure: Sure | None) -> list[lm.Assumption]:
     """What the theory takes for granted of a chain."""
     merged = [k for k, step in enumerate(chain.maps, start=1) if len(set(step.tolist())) < len(step)]
     share = float(chain.numbers.condition.mean())
-    one_to_one = f"steps {', '.join(map(str, merged))} send two states to one" if merged else "no two states meet"
+    one_to_one = f"two states meet at step {', '.join(map(str, merged))}" if merged else "no two states meet"
     found = [
         lm.Assumption("condition", share == 1, share, f"Condition 7.3.2 for all inputs (it holds for {share:.3g})"),
         lm.Assumption("bijections", not merged, len(merged), f"every step is a bijection of the states: {one_to_one}"),

@@ -54,7 +54,7 @@ def needed_examples(system: Any, fraction: float, error: float) -> Needs:
     def votes(k: int, state: int) -> float:
         return needed_votes(matrices[k, state], int(maps[k, state]), error)
 
-    path, whole = images(list(maps)), transitions.compose(matrices)
+    path, whole = images(maps), transitions.compose(matrices)
     cot = np.zeros(len(whole))
     for i in range(len(whole)):
         reaching = fraction
@@ -85,12 +85,7 @@ class Simulated(NamedTuple):
 
 
 def simulate_errors(
-    system: Any,
-    fraction: float,
-    lengths: np.ndarray,
-    prompts: int,
-    rng: np.random.Generator,
-    told: Any = lambda _: None,
+    system: Any, fraction: float, lengths: Any, prompts: int, rng: np.random.Generator, told: Any = lambda _: None
 ) -> Simulated:
     """Both ideal voters on as many fresh prompts of every length."""
     size, wrong = -(-prompts // BLOCKS), np.zeros((2, len(lengths), BLOCKS))

@@ -81,6 +81,9 @@ def printed_width(data: xr.Dataset) -> Figure:
     return figure
 
 
+NUMBER = {"ha": "center", "fontsize": 7.5}
+
+
 def floors(data: xr.Dataset) -> Figure:
     """Final error with its closed-form floors, steps to ε, and how singular the kernel is, by data and activation."""
     figure, (ends, steps, kernels) = draw.panels(3, width=5.0, height=4.3)
@@ -99,7 +102,8 @@ def floors(data: xr.Dataset) -> Figure:
             if (pair, name) in FLOORS:
                 floor = FLOORS[pair, name]
                 draw.corrected(ends, floor, label, at=i + shift, half=0.1)
-                ends.text(i + shift, 2 * floor, f"{floor:.3f}", ha="center", fontsize=7.5)
+                side = -13 if name == "sinh" else 6  # those of cosh and sinh are neighbours
+                ends.annotate(f"{floor:.3f}", (i + shift, floor), (0, side), textcoords="offset points", **NUMBER)
                 label = None
     draw.predicted(kernels, SINGULAR, "singular below")
     for ax, _, title, quantity in shown:

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Annotated, Any
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 import lemmata as lm
 from lemmata.datasets.graphs import Graph, from_any
@@ -14,6 +13,7 @@ from lemmata.theories.graph_transformer.diagnose import figure
 from lemmata.theories.graph_transformer.diagnose.findings import findings
 from lemmata.theories.graph_transformer.diagnose.quantities import measure
 from lemmata.theories.graph_transformer.diagnose.reading import assumptions, by_distance, reading, tried
+from lemmata.theories.graph_transformer.diagnose.ridge import one_thread
 from lemmata.theories.graph_transformer.diagnose.trial import try_arms
 from lemmata.theories.graph_transformer.graphs.discriminative import THRESHOLD
 
@@ -37,8 +37,7 @@ def diagnose(
     progress(0.0)
     graph, files = from_any(data)
     graph = _consecutive(graph)
-    # many products of small arrays: on a busy machine a second thread makes them slower
-    with threadpool_limits(1):
+    with one_thread():
         trial = try_arms(graph, seed, lambda share: progress(0.6 * share))
         measured = measure(
             graph, bins, threshold, sources, seed, permutations, lambda share: progress(0.6 + 0.4 * share)

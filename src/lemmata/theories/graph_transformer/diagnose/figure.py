@@ -38,7 +38,8 @@ def draw(source: str, measured: Quantities, trial: Trial | None) -> Figure:
     axes[1].axhline(0, color="black", linewidth=0.7)
     axes[2].bar(z, table.shell_size, color=figures.GREEN, alpha=0.75, label="mean size")
     axes[2].plot(z, table.largest_shell, ".", color=figures.GREY, label="largest")
-    axes[2].set_yscale("log")
+    if table.shell_size.values.any():
+        axes[2].set_yscale("log")
     titles = ("the theory: do labels around a node agree?", "how large shells are")
     heights = ("winning margin / labelled nodes there", "nodes at the distance")
     for ax, title, y in zip(axes[1:], titles, heights, strict=True):

@@ -15,7 +15,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
-from threadpoolctl import threadpool_limits
 
 import lemmata as lm
 from lemmata.datasets.graphs.graph import Graph
@@ -23,6 +22,7 @@ from lemmata.theories.graph_transformer.deep.data import normalised_edges, read
 from lemmata.theories.graph_transformer.diagnose import arms as ways
 from lemmata.theories.graph_transformer.diagnose.arms import DRAWN, Arm, Drawn, block, mean_of
 from lemmata.theories.graph_transformer.diagnose.findings import findings
+from lemmata.theories.graph_transformer.diagnose.ridge import one_thread
 from lemmata.theories.graph_transformer.diagnose.trial import scorer, try_arms
 from lemmata.theories.graph_transformer.real_graphs.tables import RealSetting, measured
 
@@ -53,7 +53,7 @@ def measure_advice(setting: RealSetting, seed: int) -> dict[str, Any]:
     told = np.full((len(TOLD), len(QUESTIONS), ROUNDS), np.nan)
     fresh, error = np.full((2, len(QUESTIONS), len(MODELS), ROUNDS), np.nan)
     part = np.random.default_rng([seed, 1]).permutation(graph.nodes) % ROUNDS
-    with threadpool_limits(1):
+    with one_thread():
         seen = 0
         for r in range(setting.rounds):
             rng = np.random.default_rng([seed, 2, r])
@@ -69,7 +69,7 @@ def measure_advice(setting: RealSetting, seed: int) -> dict[str, Any]:
             values = _values(graph, inside, outside, asked, rng, jax.random.key(seed + r))
             for n, (one, pair) in enumerate(zip(found, pairs, strict=True)):
                 assert one.gain is not None
-                i = QUESTIONS.index(_question(*pair)) if n else 0
+                i = QUESTIONS.index(question(*pair)) if n else 0
                 told[:, i, r] = DOES[one.does], one.gain.value, *(ARMS.index(arm) for arm in pair)
                 gains = values[pair[0]] - values[pair[1]]
                 models = 2 if n else 3  # a GCN takes all neighbours: it can be asked the first question only
@@ -81,7 +81,7 @@ def measure_advice(setting: RealSetting, seed: int) -> dict[str, Any]:
     return {**dict(zip(TOLD, told, strict=True)), "fresh": fresh, "fresh_error": error}
 
 
-def _question(first: Arm, second: Arm) -> str:
+def question(first: Arm, second: Arm) -> str:
     """What a finding beside the first one asks."""
     if first == Arm((0,)):
         return "whole graph"
@@ -129,12 +129,13 @@ def _values(
         place = np.where(present & told, nodes[:, :, 1], 0)
         tokens = np.float32(own * scale), np.float32(seen * scale), present, place
         attended = np.asarray(_train_attention(*tokens, label, inside, key, classes=size))
-        answers = (_logistic(inputs, label, inside), attended, networks[int(arm != Arm())])
+        answers = (logistic(inputs, label, inside), attended, networks[int(arm != Arm())])
         values[arm] = np.stack([score(answer[~inside], label[~inside]) for answer in answers])
     return values
 
 
-def _logistic(inputs: np.ndarray, label: np.ndarray, inside: np.ndarray) -> np.ndarray:
+def logistic(inputs: np.ndarray, label: np.ndarray, inside: np.ndarray) -> np.ndarray:
+    """Logarithms of the probabilities of the classes, fitted on the nodes inside."""
     from sklearn.linear_model import LogisticRegression
 
     model = LogisticRegression(C=10.0, max_iter=300).fit(inputs[inside], label[inside])

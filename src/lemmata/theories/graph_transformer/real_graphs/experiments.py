@@ -16,7 +16,9 @@ import lemmata as lm
 from lemmata import figures as draw
 from lemmata.datasets.graphs import HETEROPHILOUS
 from lemmata.theories.graph_transformer.real_graphs import tables
-from lemmata.theories.graph_transformer.real_graphs.advice import ARMS, DOES, measure_advice
+from lemmata.theories.graph_transformer.real_graphs.advice import ARMS, DOES, QUESTIONS, measure_advice
+from lemmata.theories.graph_transformer.real_graphs.made import KINDS
+from lemmata.theories.graph_transformer.real_graphs.rates import MadeSetting, measure_rates
 from lemmata.theories.graph_transformer.real_graphs.tables import NAMES, RealSetting
 
 
@@ -118,6 +120,29 @@ def advice(data: xr.Dataset) -> lm.Table:
     return lm.Table("Following a finding less not following it", heads, rows)
 
 
+def rates(data: xr.Dataset) -> lm.Table:
+    """By kind: what is said of using the graph and what is found; of everything that is said, what is contradicted."""
+    rows = []
+    for kind in [*draw.labels_of(data, "kind"), None]:
+        cell = data if kind is None else data.sel(kind=kind)
+        first, known, says = cell.sel(question=QUESTIONS[0]), np.isfinite(cell.does), cell.does != 0
+        signed, error = cell.does * cell.fresh, 2 * cell.fresh_error
+        clear = first.best > 2 * first.best_error
+        reach = xr.where(cell.fresh > cell.gain, cell.high - cell.gain, cell.gain - cell.low)
+        agree = np.abs(cell.fresh - cell.gain) <= np.hypot(reach, error)
+        counts = [(first.does == DOES[word]).sum() for word in ("follow", "avoid")]
+        counts += [clear.sum(), (clear & (first.does == 1)).sum(), (known & says).sum()]
+        counts += [(signed > error).sum(), (signed < 0).sum(), (signed < -error).sum()]
+        means = [f"{float(first[name].mean()):+.3f}" for name in ("gain", "fresh", "best")] if kind else ["–"] * 3
+        share = f"{int(agree.sum())}/{int(known.sum())}"
+        rows.append([kind or "all", int(np.isfinite(first.does).sum()), *means, *map(int, counts), share])
+    heads = (
+        "graph", "made", "reported gain", "found", "best arm", "follow", "avoid", "best arm clear", "of these followed",
+        "said", "confirmed", "other sign", "contradicted", "agree",
+    )  # fmt: skip
+    return lm.Table("Advice on made graphs; clear, confirmed, contradicted: by two standard errors", heads, rows)
+
+
 def _gain(value: Any, error: Any) -> str:
     return f"{float(value):+.3f} ± {float(error):.3f}" if np.isfinite(value) else "–"
 
@@ -148,6 +173,7 @@ ASKED = {
     "tb6-statistics": "Table B.6: How large are the real graphs?",
     "tb8-balance": "Table B.8: Are the classes balanced up to 10 √N?",
     "real-advice": "diagnose graph: Is following the advice of `lemmata diagnose graph` better than not following it?",
+    "made-advice": "diagnose graph: How often is that advice wrong on made graphs, and how often is none given?",
 }
 asks = lm.asking(
     ASKED, kind=RealSetting, seeds=1, paper_seeds=1, tiny={"graph": "standin"}, smoke={"graph": ["standin"]}
@@ -173,5 +199,8 @@ EXPERIMENTS = (
     )(graph=["cora", "actor"], paper={}),
     asks("real-advice", table=advice, simulation=measure_advice)(
         variant=ADVISED, smoke={"variant": {"stand-in": {"graph": "standin", "rounds": 1}}}
+    ),
+    asks("made-advice", table=rates, kind=MadeSetting, simulation=measure_rates, seeds=10, paper_seeds=40, tiny={})(
+        kind=list(KINDS), smoke={"kind": ["homophily", "30 labels, 130 nodes"]}
     ),
 )

@@ -17,6 +17,7 @@ from lemmata.theories.group_imbalance.training import draw_noise
 DRAWS = 10
 POINTS = 400_000
 BATCHES = 20
+DRAWN = ("zero means", "means of scale 2")
 
 
 @lm.evidence("f44b-covariance")
@@ -116,9 +117,7 @@ def above_lower(data: xr.Dataset, case: str, factor: float = 1.0) -> xr.DataArra
 
 
 @lm.evidence("g23-convexity")
-def below_upper(
-    data: xr.Dataset, cases: tuple[str, ...] = ("zero means", "means of scale 2"), factor: float = 1.0
-) -> xr.DataArray:
+def below_upper(data: xr.Dataset, cases: tuple[str, ...] = DRAWN, factor: float = 1.0) -> xr.DataArray:
     """λ_max(F) over λ_max(E xxᵀ)/4K (times a factor), and that over M₂/4K."""
     runs = lm.cells(data, case=list(cases))
     return lm.stack({"first": runs.largest / (factor * runs.upper), "second": runs.upper / runs.upper_moment}, "side")
@@ -199,7 +198,7 @@ CLAIMS = (
     .states("No draw of the gradient noise is longer than ξ√(dK): the largest of 10⁴.")
     .in_symbols(r"\|\nu_i\|_F\le\xi\sqrt{dK}")
     .judged(noise_norm(), lm.at_most(1.0), lm.Control("Gaussian noise of the deviation ξ", law="gaussian")),
-    # a third of the problems is expected to violate it; with the factor τ^-K of h none of 300 does (see the page)
+    # a third of the problems is expected to violate it; with the factor τ^-K of h 4 of 600 do (see the page)
     lm.Claim("g23-lower", "Lemma C.4.4", "bound")
     .states("""As stated, for any means: the curvature at the ground truth is at least 4h/K², in 60 random problems with
         means of scale 2.""")

@@ -80,16 +80,20 @@ def _from_tuple(arrays: tuple[Any, ...]) -> pd.DataFrame:
     return pd.DataFrame(columns | {"label": y, "group": groups})
 
 
-def _listed(names: Any) -> str:
-    shown = [str(name) for name in list(names)[:20]]
-    return ", ".join(shown) + (", ..." if len(names) > 20 else "")
+def _listed(names: Any, most: int = 20) -> str:
+    return ", ".join([str(name) for name in list(names)[:most]] + ["..."] * (len(names) > most))
 
 
 def _prepare(table: pd.DataFrame, label: str, group: str, source: str, files: list[Path]) -> Columns:
     notes = []
-    frame: Any = table.replace([np.inf, -np.inf], np.nan).dropna()
-    if len(frame) < len(table):
-        notes.append(f"{len(table) - len(frame)} of {len(table)} rows have missing values and are left out.")
+    known: Any = table.replace([np.inf, -np.inf], np.nan)
+    empty = known.columns[known.isna().all()].difference([label, group])
+    if len(empty):
+        notes.append(f"Columns without a value are left out: {_listed(empty)}.")
+    frame: Any = known.drop(columns=empty).dropna()
+    whole = len(frame)
+    if whole < len(table):
+        notes.append(f"{len(table) - whole} of {len(table)} rows have missing values and are left out.")
     sizes = frame[group].astype(str).value_counts()
     kept = sorted(sizes.index[sizes >= FEWEST])
     if len(kept) < len(sizes):
@@ -98,11 +102,12 @@ def _prepare(table: pd.DataFrame, label: str, group: str, source: str, files: li
         frame = frame[frame[group].astype(str).isin(kept)]
     if not 2 <= len(kept) <= 12:
         raise lm.UserError(
-            f"--group {group} has {len(kept)} values with at least {FEWEST} rows; from 2 to 12 can be compared."
+            f"--group {group} has {len(kept)} values with at least {FEWEST} rows (of {whole} rows without missing "
+            "values); from 2 to 12 can be compared."
         )
     values = sorted(frame[label].unique(), key=str)
     if len(values) != 2:
-        raise lm.UserError(f"--label {label} has {len(values)} values ({_listed(values)}), but the theory has two.")
+        raise lm.UserError(f"--label {label} has {len(values)} values ({_listed(values, 5)}), but the theory has two.")
     y = (frame[label] == values[1]).to_numpy(float)
     members = np.searchsorted(kept, frame[group].astype(str).to_numpy())
     for index, name in enumerate(kept):
@@ -117,18 +122,26 @@ def _inputs(frame: pd.DataFrame) -> tuple[np.ndarray, list[str], list[str]]:
     import pandas as pd
 
     parts, names, notes = [np.ones(len(frame))], ["constant"], []
-    for name, column in frame.items():
+    constant = [name for name, column in frame.items() if column.astype(str).nunique() == 1]
+    if constant:
+        notes.append(f"Columns with a single value are left out: {_listed(constant)}.")
+    for name, column in frame.drop(columns=constant).items():
         if pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column):
             values = column.to_numpy(float)
-            spread = values.std()
-            if spread > 0:
-                parts.append((values - values.mean()) / spread)
-                names.append(str(name))
+            values = values / abs(values).max()  # the square of a huge number is infinite
+            parts.append((values - values.mean()) / values.std())
+            names.append(str(name))
             continue
         words = column.astype(str)
         sizes = words.value_counts()
         if len(sizes) > WORDS:
-            notes.append(f"Column {name} has {len(sizes)} different words and is left out.")
+            numeric: Any = pd.to_numeric(words, errors="coerce")
+            other: Any = words[numeric.isna()]
+            mixed = (
+                f"words ({_listed(other.unique(), 3)}) in {len(other)} of its {len(words)} rows, numbers in the others"
+            )
+            said = mixed if 0 < len(other) < len(words) / 2 else f"{len(sizes)} different words"
+            notes.append(f"Column {name} has {said}, and is left out.")
             continue
         words = words.where(words.map(sizes) >= max(30, RARE * len(frame)), "rare")
         for word in list(words.value_counts().index)[1:]:
@@ -146,14 +159,5 @@ def _inputs(frame: pd.DataFrame) -> tuple[np.ndarray, list[str], list[str]]:
 
 def _independent(x: np.ndarray) -> list[int]:
     """The columns that are no linear combination of those before them."""
-    second = x.T @ x / len(x)
-    keep: list[int] = []
-    for i in range(len(second)):
-        if keep:
-            known = second[np.ix_(keep, keep)]
-            left = second[i, i] - second[i, keep] @ np.linalg.solve(known, second[keep, i])
-        else:
-            left = second[i, i]
-        if left > 1e-6 * second[i, i]:
-            keep.append(i)
-    return keep
+    left = abs(np.diag(np.linalg.qr(x, mode="r"))) / np.linalg.norm(x, axis=0)
+    return np.flatnonzero(left > 1e-3).tolist()

@@ -128,10 +128,9 @@ def spread_of_changes(
     found = []
     for _ in range(draws):
         weights = [rng.multinomial(blocks, np.full(blocks, 1 / blocks)) * part.counts for part in parts]
-        information = np.stack(
-            [np.einsum("b,bij->ij", a, p.information) / a.sum() for a, p in zip(weights, parts, strict=True)]
-        )
-        gradients = np.stack([a @ p.gradients / a.sum() for a, p in zip(weights, parts, strict=True)])
+        pairs = [(a / a.sum(), part) for a, part in zip(weights, parts, strict=True)]
+        information = np.stack([np.einsum("b,bij->ij", a, part.information) for a, part in pairs])
+        gradients = np.stack([a @ part.gradients for a, part in pairs])
         drawn = Fitted(at.counts, information, gradients, at.noise)
         move = -np.linalg.solve(drawn.total, at.counts @ gradients + ridge(x.shape[1]) * w)
         drawn = drawn._replace(gradients=gradients + information @ move)

@@ -84,9 +84,7 @@ def render(setting: ImageSetting, group: int, count: int, seed: int) -> tuple[Ar
     amplitudes = lm.generator(seed, "texture", GROUPS[group]).standard_normal((count, 4, 3))
     label = (numbers[:, 1] < 0.5).astype(float)
     across, down = np.meshgrid(*[np.linspace(-1, 1, side)] * 2)
-    waves = np.stack(
-        [np.cos(np.pi * across), np.cos(np.pi * down), np.sin(2 * np.pi * across), np.sin(2 * np.pi * down)]
-    )
+    waves = np.concatenate([np.cos(np.pi * np.stack([across, down])), np.sin(2 * np.pi * np.stack([across, down]))])
     stripes = np.sin(4 * np.pi * (down if group else across) + 2 * np.pi * numbers[:, 0, None, None])
     disc = (across**2 + down**2 < 0.25) * (2 * label - 1)[:, None, None]
     texture = np.einsum("nkc,kxy->nxyc", amplitudes, waves)

@@ -9,7 +9,7 @@ import numpy as np
 
 import lemmata as lm
 from lemmata.theories.group_imbalance.bounds import Constants
-from lemmata.theories.group_imbalance.data import Mixture, World, draw_sample, draw_world
+from lemmata.theories.group_imbalance.data import Mixture, World, data_seed, draw_sample, draw_world
 from lemmata.theories.group_imbalance.initialisation import decompose
 from lemmata.theories.group_imbalance.minimum import distance
 from lemmata.theories.group_imbalance.moments import CHUNK, Exact, Sampled
@@ -85,7 +85,7 @@ def moment_errors(setting: Setting, seed: int) -> dict[str, Any]:
     world = draw_world(setting, seed)
     exact = Exact(world.mixture, world.truth, setting.phi)
     U = np.linalg.qr(world.truth)[0]
-    alpha = lm.generator(max(setting.data_seed, 0), "alpha").standard_normal((1, setting.dimension))
+    alpha = lm.generator(data_seed(setting, seed), "alpha").standard_normal((1, setting.dimension))
     alpha /= np.linalg.norm(alpha)
     symmetric = world.mixture.is_symmetric()
     errors = np.full((2, 4), np.nan)

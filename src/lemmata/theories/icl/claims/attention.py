@@ -242,7 +242,7 @@ CLAIMS = (
     .judged(
         last_update(),
         lm.within(-0.1, 0.1, predicted=0.0),
-        NON_PARTNERS,
+        lm.Control("updates along irrelevant patterns read in their place", kind="irrelevant"),
         lm.Control("ratio put on 0 with its residuals", law=0.0),
         expected=lm.FAILS,
     ),

@@ -9,10 +9,11 @@ import xarray as xr
 
 import lemmata as lm
 from lemmata.theories.icl.bounds import min_train_tasks, n_tasks
+from lemmata.theories.icl.measures import PATTERN_COUNTS
 from lemmata.theories.icl.tasks import Task, check_condition, cyclic_tasks, task_roles
 
-_GRID = np.array([4.0, 6, 8, 12, 16])
-PATTERNS_SLOPE = float(np.polyfit(np.log(_GRID), np.log(_GRID * np.sqrt(np.log(_GRID))), 1)[0])
+_LOGS = np.log(PATTERN_COUNTS)
+PATTERNS_SLOPE = float(np.polyfit(_LOGS, _LOGS + np.log(_LOGS) / 2, 1)[0])
 """The exponent of M_1 √log M_1 on the grid of p2-patterns: 1.25."""
 
 
@@ -34,6 +35,7 @@ ALPHA = exponent.of("p2-alpha")("fraction")
 BETA = exponent.of("p2-beta")("pattern_norm")
 PATTERNS = exponent.of("p2-patterns")("relevant_patterns")
 WIDTH = exponent.of("p2-width")("neurons")
+ETA_SWEPT = "η swept in its place"
 ON_BETA = lm.Control("T* put on β^(-2/3)", law=-2 / 3)
 ON_PATTERNS = lm.Control("T* put on M_1 √log M_1", law=PATTERNS_SLOPE)
 ON_WIDTH = lm.Control("T* put on a constant", law=0.0)
@@ -85,11 +87,21 @@ CLAIMS = (
     lm.Claim("p2-iterations-eta", "(6.10)", "scaling")
     .states("The number of iterations is inversely proportional to the step size.")
     .in_symbols(r"T^* \propto \eta^{-1}")
-    .judged(ETA, _near(-1.0, 0.15), lm.Control("η values in reversed order", reverse=True)),
+    .judged(
+        ETA,
+        _near(-1.0, 0.15),
+        lm.Control("β swept in its place", BETA),
+        lm.Control("η values in reversed order (arithmetic)", reverse=True),
+    ),
     lm.Claim("p2-iterations-alpha", "(6.10)", "scaling")
     .states("The number of iterations grows as α^(-2/3) when decisive contexts become rare.")
     .in_symbols(r"T^* \propto \alpha^{-2/3}")
-    .judged(ALPHA, _near(-2 / 3), lm.Control("α values in reversed order", reverse=True)),
+    .judged(
+        ALPHA,
+        _near(-2 / 3),
+        lm.Control(ETA_SWEPT, ETA),
+        lm.Control("α values in reversed order (arithmetic)", reverse=True),
+    ),
     lm.Claim("p2-iterations-beta", "(6.10)", "scaling")
     .states("As stated: the number of iterations grows as β^(-2/3) when patterns become short.")
     .in_symbols(r"T^* \propto \beta^{-2/3}")
@@ -97,7 +109,7 @@ CLAIMS = (
     lm.Claim("p2-iterations-beta-corrected", "(6.10), corrected", "scaling", corrects="p2-iterations-beta")
     .states("Corrected: the number of iterations falls with β, with an exponent between -2.3 and -1.4.")
     .in_symbols(r"T^* \propto \beta^k, \quad -2.3 \le k \le -1.4")
-    .judged(BETA, lm.within(-2.3, -1.4), ON_BETA),
+    .judged(BETA, lm.within(-2.3, -1.4), lm.Control(ETA_SWEPT, ETA), ON_BETA),
     lm.Claim("p2-iterations-patterns", "(6.10)", "scaling")
     .states("As stated: the number of iterations grows as M_1 √log M_1, exponent 1.25 on the grid.")
     .in_symbols(r"T^* \propto M_1\sqrt{\log M_1}")
@@ -105,7 +117,7 @@ CLAIMS = (
     lm.Claim("p2-iterations-patterns-corrected", "(6.10), corrected", "scaling", corrects="p2-iterations-patterns")
     .states("Corrected: the number of iterations grows with M_1, with an exponent between 0.2 and 0.8.")
     .in_symbols(r"T^* \propto M_1^k, \quad 0.2 \le k \le 0.8")
-    .judged(PATTERNS, lm.within(0.2, 0.8), ON_PATTERNS),
+    .judged(PATTERNS, lm.within(0.2, 0.8), lm.Control(ETA_SWEPT, ETA), ON_PATTERNS),
     lm.Claim("p2-iterations-width", "(6.10)", "scaling")
     .states("As stated: the number of iterations does not depend on the width m.")
     .in_symbols(r"T^* \propto m^0")
@@ -114,7 +126,7 @@ CLAIMS = (
     .states("""Corrected: with output weights ±1/m the number of iterations grows with m, with an exponent between 0.6
         and 1.2.""")
     .in_symbols(r"T^* \propto m^k, \quad 0.6 \le k \le 1.2")
-    .judged(WIDTH, lm.within(0.6, 1.2), ON_WIDTH),
+    .judged(WIDTH, lm.within(0.6, 1.2), lm.Control(ETA_SWEPT, ETA), ON_WIDTH),
     lm.Claim("p3-minimal-count", "Lemma E.4.11", "identity")
     .states("""No set of fewer than M_1 tasks satisfies Condition 6.3.2 (all sets for M_1 = 3, 4), and every cyclic set
         does (M_1 = 3 to 8, every U).""")
@@ -149,7 +161,7 @@ CLAIMS = (
     ),
     lm.Claim("p3-disconnected", "Condition 6.3.2", "comparison", source="derived")
     .states("""The condition is about counts, not about connected tasks: two disconnected sets of 6 tasks reach an
-        unseen hinge of at most 0.02.""")
+        unseen hinge of at most 0.02 (far from tight).""")
     .in_symbols(r"|\mathcal{T}_{tr}| = M_1,\ \mathcal{T}_{tr}\text{ disconnected}: \quad \ell_{\text{unseen}} \le 0.02")
     .judged(
         of_sets(["swaps", "triangles"]), lm.at_most(0.02), lm.Control("3 tasks of the cycle", task_sets=["M_1=6, n=3"])

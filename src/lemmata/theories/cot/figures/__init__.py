@@ -1,1 +1,0 @@
-"""Figures of chain-of-thought inference: along training, and on testing prompts."""
