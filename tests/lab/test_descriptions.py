@@ -33,14 +33,17 @@ def test_what_is_kept_is_what_the_theory_says(card):
         assert declared == type(experiment.preset("quick").setting).declarations()
 
 
-def test_a_changed_source_makes_it_anew_and_only_the_new_one_is_kept(monkeypatch):
+def test_a_changed_source_makes_it_anew_and_a_few_of_other_versions_are_kept(monkeypatch):
     descriptions.description("icl")
     (first,) = descriptions._path("icl").parent.glob("icl-*.json")
     first.write_text(json.dumps(sealed({**(read_sealed(first) or {}), "name": "kept"})))
     assert descriptions.description("icl")["name"] == "kept"
-    monkeypatch.setattr(descriptions, "digest_of_files", lambda *folder: "other")
-    assert descriptions.description("icl")["name"] == "icl"
-    assert len(list(first.parent.glob("icl-*.json"))) == 1
+    for version in range(descriptions.KEPT):
+        assert first.exists()
+        monkeypatch.setattr(descriptions, "digest_of_files", lambda *folder, version=version: f"other {version}")
+        assert descriptions.description("icl")["name"] == "icl"
+    assert len(list(first.parent.glob("icl-*.json"))) == descriptions.KEPT
+    assert not first.exists()
 
 
 @pytest.mark.parametrize(

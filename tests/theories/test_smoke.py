@@ -8,7 +8,6 @@ from smoke import each_theory
 PROGRAMS = {
     "exp_regression": 60,
     "graph_transformer": 45,
-    "group_imbalance": 60,
     "icl": 32,
     "teacher_student": 45,
     "vit": 65,

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from lemmata.lab.setting import Setting
     from lemmata.lab.theory import Experiment, Theory
 
+KEPT = 8
+"""Descriptions of a theory that are kept, the newest: several versions of Lemmata may be at work."""
 SHOWN = ("name", "symbol", "meaning", "kind", "default", "low", "high", "choices")
 
 
@@ -202,9 +204,10 @@ def description(name: str) -> dict[str, Any]:
     text = _text(registry.load(name))
     with contextlib.suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)
-        for old in path.parent.glob(f"{name}-*.json"):
-            old.unlink(missing_ok=True)
         write_whole(path, json.dumps(sealed(json.loads(text)), ensure_ascii=False).encode())
+        kept = sorted(path.parent.glob(f"{name}-*.json"), key=lambda each: each.stat().st_mtime)
+        for old in kept[:-KEPT]:
+            old.unlink(missing_ok=True)
     return json.loads(text)
 
 
