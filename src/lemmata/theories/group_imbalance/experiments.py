@@ -198,7 +198,7 @@ EXPERIMENTS = (
     asks("f45a-width", mixtures.width, simulation=spectrum, seeds=20)(
         {**OPPOSITE, "dimension": 10}, neurons=[1, 2, 3, 4, 6, 8], smoke={"neurons": [1, 2, 3]}
     ),
-    asks("g23-convexity", mixtures.convexity, simulation=convexity, seeds=60)({"truth": "orthogonal"}, case=PROBLEMS),
+    asks("g23-convexity", mixtures.convexity, simulation=convexity, seeds=2000)({"truth": "orthogonal"}, case=PROBLEMS),
     asks("g24-lipschitz", lm.show("ratio", levels={"ratio": "g24-lipschitz"}), simulation=smoothness, seeds=5)(
         {**OPPOSITE, "samples": 100_000}
     ),

@@ -198,9 +198,9 @@ CLAIMS = (
     .states("No draw of the gradient noise is longer than ξ√(dK): the largest of 10⁴.")
     .in_symbols(r"\|\nu_i\|_F\le\xi\sqrt{dK}")
     .judged(noise_norm(), lm.at_most(1.0), lm.Control("Gaussian noise of the deviation ξ", law="gaussian")),
-    # a third of the problems is expected to violate it; with the factor τ^-K of h 4 of 600 do (see the page)
+    # 2000 draws where the register has 60: with the factor τ^-K of h about three problems in a thousand violate it
     lm.Claim("g23-lower", "Lemma C.4.4", "bound")
-    .states("""As stated, for any means: the curvature at the ground truth is at least 4h/K², in 60 random problems with
+    .states("""As stated, for any means: the curvature at the ground truth is at least 4h/K², in 2000 random problems with
         means of scale 2.""")
     .in_symbols(LOWER)
     .judged(
@@ -210,7 +210,7 @@ CLAIMS = (
         expected=lm.FAILS,
     ),
     lm.Claim("g23-lower-corrected", "Lemma C.4.4, corrected", "bound", corrects="g23-lower")
-    .states("For zero means the curvature at the ground truth is at least 4h/K², in 60 random problems.")
+    .states("For zero means the curvature at the ground truth is at least 4h/K², in 2000 random problems.")
     .in_symbols(LOWER + r",\quad \mu_l=0")
     .judged(
         above_lower("zero means"),
