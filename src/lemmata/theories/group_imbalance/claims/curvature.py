@@ -200,8 +200,8 @@ CLAIMS = (
     .judged(noise_norm(), lm.at_most(1.0), lm.Control("Gaussian noise of the deviation ξ", law="gaussian")),
     # 2000 draws where the register has 60: with the factor τ^-K of h about three problems in a thousand violate it
     lm.Claim("g23-lower", "Lemma C.4.4", "bound")
-    .states("""As stated, for any means: the curvature at the ground truth is at least 4h/K², in 2000 random problems with
-        means of scale 2.""")
+    .states("""As stated, for any means: the curvature at the ground truth is at least 4h/K², in 2000 random problems
+        with means of scale 2.""")
     .in_symbols(LOWER)
     .judged(
         above_lower("means of scale 2"),
