@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import functools
 import os
 import shutil
 from collections.abc import Callable
@@ -13,9 +12,8 @@ import numpy as np
 import pytest
 import xarray as xr
 from disk import DISK, Killed
-from toys import HOST, OUT, Said, run_toy, verify_toy, write_theory
+from toys import HOST, OUT, Said, look_at_sources_once, run_toy, verify_toy, write_theory
 
-from lemmata.lab import sources
 from lemmata.lab.files import PARTIAL
 from lemmata.lab.runner import Options
 from lemmata.lab.theory import Theory
@@ -24,8 +22,7 @@ from lemmata.lab.verify import verify
 
 @pytest.fixture(autouse=True)
 def _sources_stay(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No source changes here: which files count is found out once."""
-    monkeypatch.setattr(sources, "reached", functools.cache(sources.reached))
+    look_at_sources_once(monkeypatch)
 
 
 def extend(theory: Theory) -> Said:

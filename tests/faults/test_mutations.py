@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import random
 import shutil
 from collections import Counter
@@ -10,9 +9,8 @@ from pathlib import Path
 
 import pytest
 import xarray as xr
-from toys import HOST, OUT, TRAINED, Said, run_toy, verify_toy, write_theory
+from toys import HOST, OUT, TRAINED, Said, look_at_sources_once, run_toy, verify_toy, write_theory
 
-from lemmata.lab import sources
 from lemmata.lab.theory import Theory
 
 KINDS = ("flip", "delete", "truncate", "empty", "append", "garbage")
@@ -20,8 +18,7 @@ KINDS = ("flip", "delete", "truncate", "empty", "append", "garbage")
 
 @pytest.fixture(autouse=True)
 def _sources_stay(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No source changes here: which files count is found out once."""
-    monkeypatch.setattr(sources, "reached", functools.cache(sources.reached))
+    look_at_sources_once(monkeypatch)
 
 
 def mutate(file: Path, kind: str, chance: random.Random) -> None:
