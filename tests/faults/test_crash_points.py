@@ -12,12 +12,17 @@ import numpy as np
 import pytest
 import xarray as xr
 from disk import DISK, Killed
-from toys import HOST, OUT, Said, run_toy, verify_toy, write_theory
+from toys import HOST, OUT, Said, look_at_sources_once, run_toy, verify_toy, write_theory
 
 from lemmata.lab.files import PARTIAL
 from lemmata.lab.runner import Options
 from lemmata.lab.theory import Theory
 from lemmata.lab.verify import verify
+
+
+@pytest.fixture(autouse=True)
+def _sources_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+    look_at_sources_once(monkeypatch)
 
 
 def extend(theory: Theory) -> Said:
@@ -37,14 +42,13 @@ CASES: dict[str, tuple[Callable[[Theory], Said], list[str] | None]] = {
     "verify": (verify_toy, None),
 }
 """Commands, and what is missing in the results that there are before; None: there are none."""
+FAULTS = {"kill": (0.02, 0.9), "full": (0.1, 0.95), "error": (0.06, 1.0)}
+"""Faults, and between which shares of the operations a sample of each lies."""
 
 
 @pytest.mark.filterwarnings("error::zarr.errors.ZarrUserWarning")
-@pytest.mark.parametrize("fault", ["kill", "full", "error"])
 @pytest.mark.parametrize("case", CASES)
-def test_wherever_the_disk_fails_the_same_command_goes_on(
-    case: str, fault: str, request: pytest.FixtureRequest
-) -> None:
+def test_wherever_the_disk_fails_the_same_command_goes_on(case: str, request: pytest.FixtureRequest) -> None:
     theory = write_theory()
     command, missing = CASES[case]
     if missing is not None:
@@ -58,30 +62,38 @@ def test_wherever_the_disk_fails_the_same_command_goes_on(
     assert right.data is not None
     assert operations > 5
     every = request.config.getoption("--long")
-    ends = {"kill": (0.02, 0.9), "full": (0.1, 0.95), "error": (0.06, 1.0)}[fault]  # three faults, other places
-    some = sorted({*np.linspace(*(1 + end * (operations - 1) for end in ends), 3).astype(int).tolist()})
-    at = range(1, operations + 1) if every else some
-    for number in at:
-        shutil.rmtree(OUT, ignore_errors=True)
-        if missing is not None:
-            shutil.copytree("before", OUT)
-        with DISK.failing(OUT, number, fault) as disk:
-            try:
-                said = command(theory)
-            except Killed:
-                said = None
-        place = f"{case} {fault} {number} of {operations}: {disk.last}"
-        if said is not None and said.refused:
-            assert "\n" not in said.refused, place
-            assert "cannot be written" in said.refused or "Input/output error" in said.refused, (place, said.refused)
-        again = command(theory)
-        assert again.data is not None, (place, again.refused)
-        xr.testing.assert_identical(plain(again.data), plain(right.data))
-        assert again.rows == right.rows, place
-        left = [file.name for file in OUT.rglob("*") if file.name.endswith((PARTIAL, ".new", ".old"))]
-        assert not left, place
-        assert (HOST / "figure.png").read_bytes().startswith(b"\x89PNG"), place
-    print(f"{case} {fault}: {len(at)} of {operations} operations")
+    for fault, ends in FAULTS.items():
+        some = sorted({*np.linspace(*(1 + end * (operations - 1) for end in ends), 3).astype(int).tolist()})
+        at = range(1, operations + 1) if every else some
+        for number in at:
+            shutil.rmtree(OUT, ignore_errors=True)
+            if missing is not None:
+                shutil.copytree("before", OUT)
+            check_goes_on(theory, command, right, f"{case} {fault} {number} of {operations}", number, fault)
+        print(f"{case} {fault}: {len(at)} of {operations} operations")
+
+
+def check_goes_on(
+    theory: Theory, command: Callable[[Theory], Said], right: Said, place: str, number: int, fault: str
+) -> None:
+    """The command whose disk fails at this operation, and then the same command."""
+    with DISK.failing(OUT, number, fault) as disk:
+        try:
+            said = command(theory)
+        except Killed:
+            said = None
+    place += f": {disk.last}"
+    if said is not None and said.refused:
+        assert "\n" not in said.refused, place
+        assert "cannot be written" in said.refused or "Input/output error" in said.refused, (place, said.refused)
+    again = command(theory)
+    assert again.data is not None, (place, again.refused)
+    assert right.data is not None
+    xr.testing.assert_identical(plain(again.data), plain(right.data))
+    assert again.rows == right.rows, place
+    left = [file.name for file in OUT.rglob("*") if file.name.endswith((PARTIAL, ".new", ".old"))]
+    assert not left, place
+    assert (HOST / "figure.png").read_bytes().startswith(b"\x89PNG"), place
 
 
 def plain(data: xr.Dataset) -> xr.Dataset:

@@ -9,11 +9,16 @@ from pathlib import Path
 
 import pytest
 import xarray as xr
-from toys import HOST, OUT, TRAINED, Said, run_toy, verify_toy, write_theory
+from toys import HOST, OUT, TRAINED, Said, look_at_sources_once, run_toy, verify_toy, write_theory
 
 from lemmata.lab.theory import Theory
 
 KINDS = ("flip", "delete", "truncate", "empty", "append", "garbage")
+
+
+@pytest.fixture(autouse=True)
+def _sources_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+    look_at_sources_once(monkeypatch)
 
 
 def mutate(file: Path, kind: str, chance: random.Random) -> None:

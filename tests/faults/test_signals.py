@@ -239,3 +239,38 @@ def test_closed_streams_are_no_error_and_no_file_takes_their_place() -> None:
         )  # fmt: skip
         assert done.returncode == 0, (closed, done)
         assert (Path(f"out{number}") / "index.html").read_text().startswith("<!doctype html>")
+
+
+def test_ctrl_c_ends_a_long_plan() -> None:
+    """Of many cells it is said at once that they are planned; nothing of them is there when that is interrupted."""
+    Path("wait.py").write_text(WAITING)
+    values = ",".join(map(str, range(20_000)))
+    process = start("run", "wait.py/long", "--preset", "smoke", "--out", "out", "--axis", f"seconds={values}")
+    assert process.stderr
+    assert process.stderr.readline() == "long: 20000 cells are planned before anything is computed.\n"
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=SOON)
+    assert (process.returncode, len(err.splitlines())) == (130, 1), err
+    assert not list(Path().rglob("data.zarr"))
+
+
+LATE = """
+import atexit, os, sys
+class Last:
+    def __del__(self, kill=os.kill, write=os.write, me=os.getpid(), number=int(sys.argv.pop(1))):
+        write(2, b"sent"); kill(me, number)
+sys.last = Last()
+atexit.register(Last)
+from lemmata.entry import main
+main()
+"""
+"""The command, in which a signal comes when its exit is under way (what is registered first is called last), and when
+Python clears up."""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_after_the_end_changes_nothing(number: int) -> None:
+    line = [sys.executable, "-c", HEARING, sys.executable, "-c", LATE, str(int(number)), "list"]
+    done = subprocess.run(line, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "sentsent")
+    assert done.stdout.endswith("what a theory claims, and what to try\n")

@@ -9,8 +9,11 @@ import jax.numpy as jnp
 import pytest
 from command import Lemmata
 
+import lemmata as lm
 from lemmata.lab import devices, room, sweep
 from lemmata.lab.errors import UserError
+from lemmata.lab.outlook import Foresights, look_ahead
+from lemmata.lab.plans import plan
 from lemmata.lab.registry import load
 from lemmata.lab.runner import Options, run
 
@@ -119,3 +122,23 @@ def test_long_work_is_announced(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sweep, "LONG", 0.0)
     run(load("toy.py"), "e1", Options("smoke", out=Path("out")), say=said.append)
     assert [line for line in said if line.startswith("e1: ") and "by the first pace" in line]
+
+
+def test_many_values_of_one_number_cost_one_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are validated one by one; what decides what they share is looked at once."""
+    looked: list[object] = []
+    trace = jax.make_jaxpr
+    monkeypatch.setattr(jax, "make_jaxpr", lambda function: (looked.append(function), trace(function))[1])
+    said: list[str] = []
+    theory, values = load("toy.py"), ",".join(map(str, range(1, 3001)))
+    planned = plan(theory, "e1", Options("smoke", axes=(f"steps={values}",)), said.append)
+    assert said == ["e1: 6000 cells are planned before anything is computed."]
+    assert look_ahead(Foresights(theory.simulate, 0, "float32"), planned.grid).idle == ["steps"]
+    assert len(looked) == 2, "one for each number of rows"
+
+
+def test_cells_without_end_are_refused_before_any_is_made() -> None:
+    simulation, setting = load("toy.py").simulate, load("toy.py").setting()
+    many = {name: list(range(2, 20_000)) for name in ("rows", "columns")}
+    with pytest.raises(UserError, match="have 399920004 cells together; at most 10000000 are allowed"):
+        lm.sweep(simulation, setting, many)

@@ -3,13 +3,16 @@ process; and what became of it."""
 
 from __future__ import annotations
 
+import functools
 import json
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import pytest
 import xarray as xr
 
+from lemmata.lab import sources
 from lemmata.lab.engines import open_engine
 from lemmata.lab.errors import UserError
 from lemmata.lab.registry import load
@@ -93,6 +96,12 @@ class Said:
 def write_theory() -> Theory:
     Path("toy.py").write_text(THEORY)
     return load("toy.py")
+
+
+def look_at_sources_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For tests in which no source changes: which files count is found out once."""
+    known = functools.cache(sources.reached)
+    monkeypatch.setattr(sources, "reached", lambda files: known(tuple(files)))
 
 
 def run_toy(theory: Theory, name: str = "e1-host", engine: Any = "local", **options: Any) -> Said:

@@ -116,16 +116,42 @@ MISUSE = {
     "no blocks": (lambda: lm.replicate("vit", blocks=0), "blocks = 0 is not allowed"),
     "no simulation": (lambda: lm.sweep("vit", Toy()), "needs a simulation and a setting"),  # pyright: ignore[reportArgumentType]
     "seeds beyond the last": (lambda: lm.sweep(grow, Toy(), seed=2**32 - 1, seeds=2), "the last seed is at most"),
+    "a list as preset": (lambda: lm.verify("toy.py", preset=cast("Any", [])), "There is no preset"),
+    "an array as a flag": (lambda: lm.run("toy.py/e1-line", overwrite=cast("Any", np.zeros(2))), "give True or False"),
+    "words as a flag": (lambda: lm.verify("toy.py", everything=cast("Any", "no")), "give True or False"),
+    "progress as a number": (lambda: lm.replicate("toy.py", progress=cast("Any", 2)), "give True or False"),
+    "a folder that no disk has": (lambda: lm.run("toy.py/e1-line", out="a\0b"), "give a folder"),
+    "a sweep into a number": (lambda: lm.sweep(grow, Toy(), out=WRONG), "out = 3 is not allowed: give a folder"),
+    "a sweep into nothing": (lambda: lm.sweep(grow, Toy(), out=""), "give a folder"),
+    "a sweep into a file": (lambda: lm.sweep(grow, Toy(), out="toy.py"), "toy.py is not a folder"),
+    "workers in a file": (
+        lambda: lm.sweep(grow, Toy(), folder="toy.py", engine="processes:1"),
+        "toy.py cannot be written",
+    ),
+    "a number as precision": (lambda: lm.sweep(grow, Toy(), precision=WRONG), "There is no precision '3'"),
+    "axes that are nothing": (lambda: lm.sweep(grow, Toy(), cast("Any", 0)), "give a mapping"),
+    "fields that are numbers": (lambda: lm.sweep(grow, Toy(), {"room": cast("Any", {"a": {1: 2}})}), "no field '1'"),
+    "a search without a simulation": (
+        lambda: lm.find_threshold(cast("Any", "vit"), Toy(), "rate", success=np.isfinite, between=(1, 2)),
+        "needs a simulation and a setting",
+    ),
+    "blocks without end": (lambda: lm.replicate("toy.py", blocks=2**40), "an integer from 1 to 400000"),
+    "a diagnosis of no kind": (lambda: lm.diagnose(WRONG, "x"), "There is no diagnosis '3'"),
+    "a diagnosis of a list": (lambda: lm.diagnose(cast("Any", []), "x"), "There is no diagnosis"),
+    "a diagnosis into a number": (lambda: lm.diagnose("graph", "x", out=WRONG), "out = 3 is not allowed"),
+    "a diagnosis that tells a number": (lambda: lm.diagnose("graph", "x", progress=WRONG), "give a function"),
     "half a seed": (lambda: lm.sweep(grow, Toy(), seeds=1.5), "seeds = 1.5 is not allowed"),  # pyright: ignore[reportArgumentType]
     "no network": (lambda: lm.trained(lm.load("toy.py").simulate, lm.load("toy.py").setting()), "computed on the host"),
 }
 
 
 @pytest.mark.parametrize("misuse", MISUSE)
-def test_misuse_is_one_sentence(misuse: str, toy: Path) -> None:
+def test_misuse_is_one_sentence_and_leaves_nothing(misuse: str, toy: Path) -> None:
     call, words = MISUSE[misuse]
-    with pytest.raises(lm.UserError, match=words):
+    with pytest.raises(lm.UserError, match=words) as refused:
         call()
+    assert len(str(refused.value).splitlines()) == 1
+    assert {path.name for path in Path().iterdir()} <= {"toy.py", "__pycache__"}
 
 
 # Sweeps that are kept, and trained networks
@@ -168,6 +194,25 @@ def test_a_kept_sweep_is_not_computed_again_and_grows_by_seeds(tmp_path: Path) -
     assert json.loads((tmp_path / "kept" / "run.json").read_text())["seeds"] == [0, 3]
     with pytest.raises(lm.UserError, match="kept holds data with another setting"):
         call(2, samples=4)
+    with pytest.raises(lm.UserError, match="kept holds data with another axes, cell settings; choose another out"):
+        lm.sweep(grow, Toy(), {"rate": [0.5, 1.5]}, seeds=2, out="kept")
+    assert call(4).identical(more)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_kept_sweep_of_sources_that_have_changed_is_refused_and_left_as_it_is(toy: Path) -> None:
+    def call() -> Any:
+        theory = lm.load("toy.py")
+        return lm.sweep(theory.simulate, theory.setting(), seeds=2, out="kept")
+
+    first, text = call(), toy.read_text()
+    toy.write_text(f"{text}\nCHANGED = True\n")
+    before = {path: path.read_bytes() for path in Path("kept").rglob("*") if path.is_file()}
+    with pytest.raises(lm.UserError, match="kept holds data with another version of the sources; choose another out"):
+        call()
+    assert {path: path.read_bytes() for path in Path("kept").rglob("*") if path.is_file()} == before
+    toy.write_text(text)
+    assert call().identical(first)
 
 
 def test_a_sweep_says_what_it_is_of_and_warns_of_assumptions() -> None:

@@ -28,9 +28,6 @@ from lemmata.cli.options import (
 )
 from lemmata.lab.errors import UserError
 
-MOST_BLOCKS = 400_000
-"""Beyond them there are no fresh seeds."""
-
 
 def run(
     experiment: Experiment,
@@ -91,7 +88,7 @@ def run(
         select=tuple(selected or ()),
     )
     with prints_aside():
-        planned = plan(load(theory), name, options)
+        planned = plan(load(theory), name, options, say)
     prepare_backend(engine)
     with open_engine(engine, timeout) as opened, reporting(progress, sys.stderr) as reporter:
         outcome = carry_out(planned, opened, reporter(experiment), say)
@@ -167,17 +164,17 @@ def replicate(
     """Judge claims again on further blocks of seeds: how often does a verdict repeat?"""
     check_options(preset, 0, engine, progress)
     check_claims(what or ())
-    if not 1 <= blocks <= MOST_BLOCKS:
-        raise UserError(f"--blocks {blocks} is not allowed: it is how many blocks to judge, from 1 to {MOST_BLOCKS}.")
     from dataclasses import asdict
 
     from lemmata.lab.plans import Options
     from lemmata.lab.progress import reporting
+    from lemmata.lab.replicate import MOST_BLOCKS, replication_text
     from lemmata.lab.replicate import replicate as judge_again
-    from lemmata.lab.replicate import replication_text
     from lemmata.lab.terminal import show
     from lemmata.lab.verify import select
 
+    if not 1 <= blocks <= MOST_BLOCKS:
+        raise UserError(f"--blocks {blocks} is not allowed: it is how many blocks to judge, from 1 to {MOST_BLOCKS}.")
     options = Options(preset, out=out)
     selection = select(what or [], everything=True)
     prepare_backend(engine)

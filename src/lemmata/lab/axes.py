@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -86,18 +87,16 @@ def select_labels(axes: Axes, given: Sequence[str], where: str) -> dict[str, Any
 def _joined(texts: Sequence[str], labels: Iterable[Any]) -> list[str]:
     """The parts between commas, put together again where a label has a comma in it; none may be there twice."""
     known = [spell(label) for label in labels if "," in spell(label)]
+    longest = 1 + max((label.count(",") for label in known), default=0)
     joined: list[str] = []
-    left = list(texts)
-    while left:
-        ends = [
-            end for end in range(len(left), 1, -1) if ", ".join(left[:end]) in known or ",".join(left[:end]) in known
-        ]
-        end = ends[0] if ends else 1
-        spaced = ", ".join(left[:end])
-        joined.append(spaced if end == 1 or spaced in known else ",".join(left[:end]))
-        left = left[end:]
-    for each in joined:
-        if joined.count(each) > 1:
+    start = 0
+    while start < len(texts):
+        several = [texts[start : start + count] for count in range(min(longest, len(texts) - start), 0, -1)]
+        spellings = [spelling for parts in several for spelling in (", ".join(parts), ",".join(parts))]
+        joined.append(next((each for each in spellings if each in known), texts[start]))
+        start += 1 + joined[-1].count(",")
+    for each, count in collections.Counter(joined).items():
+        if count > 1:
             raise UserError(f"The value {each} is given twice.")
     return joined
 

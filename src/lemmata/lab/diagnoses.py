@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lemmata.lab.errors import UserError, unknown
-from lemmata.lab.files import write_json, write_whole, writing
+from lemmata.lab.files import folder_given, write_json, write_whole, writing
 from lemmata.lab.intervals import Estimate
 from lemmata.lab.tables import Table, shown
 
@@ -167,7 +167,7 @@ def find(kind: str) -> Callable[..., Diagnosis]:
     from lemmata.lab.registry import load_room
 
     known = kinds()
-    if kind not in known:
+    if not isinstance(kind, str) or kind not in known:
         raise unknown("diagnosis", kind, known)
     theory, module, function = known[kind]
     return getattr(load_room(theory, module), function)
@@ -208,14 +208,17 @@ def diagnose(
     for name in given:
         if name not in options(function)[1]:
             raise unknown("option", name, options(function)[1], f"diagnose {kind}")
+    folder = folder_given("out", out)
+    if progress is not None and not callable(progress):
+        raise UserError(f"progress = {progress!r} is not allowed: give a function.")
     if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 2**32:
         raise UserError(f"seed = {seed} is not allowed: seed is an integer from 0 to {2**32 - 1}.")
     common = {"seed": seed, "progress": progress or (lambda share: None)}
     began = time.monotonic()
     found = function(data, **given, **{name: value for name, value in common.items() if name in accepted})
     found = replace(found, seconds=time.monotonic() - began)
-    if out is not None:
-        found.write(Path(out))
+    if folder is not None:
+        found.write(folder)
     return found
 
 

@@ -15,18 +15,20 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
 import xarray as xr
 
 from lemmata.lab import registry
 from lemmata.lab.declarations import spell
 from lemmata.lab.engines import Engine, open_engine
 from lemmata.lab.errors import AssumptionWarning, FailedCells, UserError, unknown
-from lemmata.lab.files import lock, read_sealed, sealed, write_json
+from lemmata.lab.files import folder_given, lock, read_sealed, sealed, write_json
 from lemmata.lab.grid import Axes
 from lemmata.lab.plans import Options, Plan, plan
 from lemmata.lab.programs import OF_PRESET
 from lemmata.lab.progress import Reporter, reporting
 from lemmata.lab.publish import RECORD, record
+from lemmata.lab.replicate import MOST_BLOCKS
 from lemmata.lab.replicate import replicate as replicate_claims
 from lemmata.lab.replications import Replication
 from lemmata.lab.runner import carry_out, compute
@@ -71,12 +73,12 @@ def run(
         seed,
         seeds,
         changes=[f"{field}={spell(value)}" for field, value in _mapping("set", set).items()],
-        out=_folder(out),
-        overwrite=overwrite,
+        out=folder_given("out", out),
+        overwrite=_flag("overwrite", overwrite),
         axes=_listed("axes", axes),
         select=_listed("select", select),
     )
-    planned = plan(registry.load(theory), name, options)
+    planned = plan(registry.load(theory), name, options, _warn)
     with open_engine(engine) as opened, _reporter(progress) as reporter:
         outcome = carry_out(planned, opened, reporter(experiment), teller(planned))
     data = outcome.data.assign_attrs(attributes(planned, experiment))
@@ -102,9 +104,9 @@ def verify(
     It never raises because a claim fails.
     """
     check_seeds(seed, 1)
-    options = Options(_preset(preset), seed, out=_folder(out), recompute_stale=True)
+    options = Options(_preset(preset), seed, out=folder_given("out", out), recompute_stale=True)
     with _reporter(progress) as reporter:
-        return verify_claims(_selection(names, everything), options, reporter, _warn, engine)
+        return verify_claims(_selection(names, _flag("everything", everything)), options, reporter, _warn, engine)
 
 
 def replicate(
@@ -116,9 +118,9 @@ def replicate(
     progress: bool = False,
 ) -> list[Replication]:
     """Judge claims again on further blocks of seeds: `lm.replicate("vit/v8-concentration", blocks=20)[0].share`."""
-    if isinstance(blocks, bool) or not isinstance(blocks, int) or blocks < 1:
-        raise UserError(f"blocks = {blocks} is not allowed: blocks is an integer at least 1.")
-    options = Options(_preset(preset), out=_folder(out))
+    if isinstance(blocks, bool) or not isinstance(blocks, (int, np.integer)) or not 1 <= blocks <= MOST_BLOCKS:
+        raise UserError(f"blocks = {blocks} is not allowed: blocks is an integer from 1 to {MOST_BLOCKS}.")
+    options = Options(_preset(preset), out=folder_given("out", out))
     with _reporter(progress) as reporter:
         return replicate_claims(_selection(names, True), blocks, options, reporter, _warn, engine)[0]
 
@@ -135,15 +137,15 @@ def _selection(names: Iterable[Named], everything: bool) -> Selection:
 
 
 def _preset(name: str) -> str:
-    if name not in OF_PRESET:
-        raise unknown("preset", str(name), OF_PRESET)
+    if not isinstance(name, str) or name not in OF_PRESET:
+        raise unknown("preset", name, OF_PRESET)
     return name
 
 
-def _folder(out: Path | str | None) -> Path | None:
-    if out is not None and not (isinstance(out, (str, Path)) and str(out)):
-        raise UserError(f"out = {out!r} is not allowed: give a folder.")
-    return None if out is None else Path(out)
+def _flag(name: str, value: bool) -> bool:
+    if not isinstance(value, (bool, np.bool_)):
+        raise UserError(f"{name} = {value!r} is not allowed: give True or False.")
+    return bool(value)
 
 
 def _mapping(name: str, given: Mapping[str, Any] | None) -> Mapping[str, Any]:
@@ -163,7 +165,7 @@ def _listed(option: str, values: Mapping[str, Any] | None) -> list[str]:
 
 @contextlib.contextmanager
 def _reporter(progress: bool) -> Iterator[Reporter]:
-    with reporting("bar" if progress else "quiet", sys.stderr) as reporter:
+    with reporting("bar" if _flag("progress", progress) else "quiet", sys.stderr) as reporter:
         yield reporter
 
 

@@ -103,11 +103,11 @@ def _is_installed(file: str) -> bool:
     return file.startswith((LABORATORY, sys.prefix, sys.base_prefix, "<")) or "site-packages" in file
 
 
-def unknown(what: str, name: str, known: Iterable[str], place: str = "", more: str = "") -> UserError:
+def unknown(what: str, name: Any, known: Iterable[str], place: str = "", more: str = "") -> UserError:
     """The error for a name that does not exist in a place, with those that may be meant; if there are none, with a few
     that exist and `more`, a further sentence."""
     names = sorted(set(known))
-    meant = nearest(name, names)
+    meant = nearest(name, names) if isinstance(name, str) else []
     if meant:
         hint = f"did you mean {either(meant)}?"
     else:

@@ -135,6 +135,15 @@ def write_json(path: Path, content: Any) -> None:
         write_whole(path, (text + "\n").encode())
 
 
+def folder_given(name: str, given: Path | str | None) -> Path | None:
+    """The folder that somebody names in Python; None if none is named."""
+    if given is None:
+        return None
+    if not isinstance(given, (str, Path)) or not str(given) or "\0" in str(given):
+        raise UserError(f"{name} = {given!r} is not allowed: give a folder.")
+    return Path(given)
+
+
 @contextlib.contextmanager
 def lock(directory: Path) -> Iterator[bool]:
     """Hold the directory for this process; a second process is refused while the first lives.

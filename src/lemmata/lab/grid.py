@@ -7,19 +7,26 @@ on the host, before anything compiles.
 
 from __future__ import annotations
 
+import collections
+import contextlib
 import itertools
+import math
 import numbers
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from lemmata.lab.declarations import spell
-from lemmata.lab.errors import UserError, require_name
+from lemmata.lab.errors import UserError, require_name, unknown
 from lemmata.lab.setting import Setting
 
 Axes = Mapping[str, Sequence[Any] | Mapping[Any, Mapping[str, Any]]]
+MANY = 5_000
+"""Cells that take seconds to plan, which is said."""
+MOST = 10_000_000
+"""Cells beyond which no plan is made: their settings alone would fill gigabytes."""
 
 
 @dataclass(frozen=True)
@@ -64,11 +71,14 @@ class Grid:
 
 def _as_coordinate(labels: Sequence[Any]) -> np.ndarray:
     numeric = all(isinstance(label, numbers.Real) and not isinstance(label, bool) for label in labels)
-    return np.asarray(labels, float) if numeric else np.asarray([spell(label) for label in labels])
+    with contextlib.suppress(OverflowError):  # an integer that no number of the machine is
+        if numeric:
+            return np.asarray(labels, float)
+    return np.asarray([spell(label) for label in labels])
 
 
-def make_grid(setting: Setting, axes: Axes) -> Grid:
-    """Validate every cell of the product of `axes` around `setting`."""
+def make_grid(setting: Setting, axes: Axes, say: Callable[[str], None] = lambda sentence: None) -> Grid:
+    """Validate every cell of the product of `axes` around `setting`; of many it is said how many there are."""
     changes: dict[str, list[tuple[Any, dict[str, Any]]]] = {}
     if not isinstance(axes, Mapping):
         raise UserError(f"The axes {axes} are not allowed: give a mapping from fields to lists of values.")
@@ -80,6 +90,9 @@ def make_grid(setting: Setting, axes: Axes) -> Grid:
             for label, fields in values.items():
                 if not isinstance(fields, Mapping):
                     raise UserError(f"The label {label} of the axis {name} is {spell(fields)}: give it fields to set.")
+                for field in fields:
+                    if not isinstance(field, str):
+                        raise unknown("field", field, setting.declarations())
             changes[name] = [(label, dict(fields)) for label, fields in values.items()]
         else:
             declaration = setting.declaration(name)
@@ -87,11 +100,16 @@ def make_grid(setting: Setting, axes: Axes) -> Grid:
                 raise UserError(f"{name} is an array and cannot be an axis.")
             changes[name] = [(value, {name: value}) for value in values]
             accepted = [declaration.accept(name, value) for value in values]
-            for place, value in enumerate(accepted):
-                if value in accepted[:place]:
+            for value, count in collections.Counter(accepted).items():
+                if count > 1:
                     raise UserError(f"The axis {name} has the value {spell(value)} twice.")
         if not changes[name]:
             raise UserError(f"The axis {name} has no values.")
+    count = math.prod(map(len, changes.values()))
+    if count > MOST:
+        raise UserError(f"The axes have {count} cells together; at most {MOST} are allowed: give fewer values.")
+    if count >= MANY:
+        say(f"{count} cells are planned before anything is computed.")
     cells = {}
     for combination in itertools.product(*[list(enumerate(options)) for options in changes.values()]):
         merged: dict[str, Any] = {}

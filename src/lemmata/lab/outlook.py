@@ -11,7 +11,7 @@ import collections
 import functools
 import math
 import sys
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import jax
@@ -37,6 +37,7 @@ class Foresights:
     def __init__(self, simulation: Simulation, seed: int, precision: str) -> None:
         self.simulation, self.seed, self.precision = simulation, seed, precision
         self._known: dict[int, tuple[Setting, Foresight]] = {}
+        self._programs: dict[Hashable, tuple[bytes, list[bool]]] = {}
 
     def __call__(self, setting: Setting) -> Foresight:
         known = self._known.get(id(setting))  # a setting may hold arrays, which have no hash
@@ -60,17 +61,30 @@ class Foresights:
             return result_shapes(self.simulation, setting, self.seed, self.precision)
         return self(setting).shapes
 
+    def kind(self, setting: Setting) -> Hashable:
+        """What decides the program of a run: two settings of one kind have the same. None: this one has its own."""
+        if self.simulation.prepare:  # what is prepared is a part of the program
+            return None
+        leaves, structure = jax.tree.flatten(setting.problem())
+        return structure, tuple(map(jax.typeof, leaves))
+
     def whole_run(self, setting: Setting) -> bytes:
         """The name of all that a run returns: by the whole of its program and the numbers that this uses."""
-        simulation, seed = self.simulation, self.seed
         with numerics(self.precision):
-            problem, key, prepared = setting.problem(), jax.random.key(seed), simulation.prepared(setting, seed)
-            closed: Any = jax.make_jaxpr(lambda problem: simulation.run(problem, key, prepared))(problem)
-            pruned, used = dce_jaxpr(closed.jaxpr, [True] * len(closed.jaxpr.outvars))
-            numbers = [names.name_of(x) for x, is_used in zip(jax.tree.leaves(problem), used, strict=True) if is_used]
-            return names.digest(
-                names.digest_program(pruned), *(names.plain(c).tobytes() for c in closed.consts), *numbers
-            )
+            kind = self.kind(setting)
+            name, used = self._programs.get(kind) or self._program(setting)
+            if kind is not None:
+                self._programs[kind] = name, used
+            leaves = jax.tree.leaves(setting.problem())
+            return names.digest(name, *(names.name_of(x) for x, is_used in zip(leaves, used, strict=True) if is_used))
+
+    def _program(self, setting: Setting) -> tuple[bytes, list[bool]]:
+        """The name of the program of a run, and which numbers it uses."""
+        simulation, key = self.simulation, jax.random.key(self.seed)
+        prepared = simulation.prepared(setting, self.seed)
+        closed: Any = jax.make_jaxpr(lambda problem: simulation.run(problem, key, prepared))(setting.problem())
+        pruned, used = dce_jaxpr(closed.jaxpr, [True] * len(closed.jaxpr.outvars))
+        return names.digest(names.digest_program(pruned), *(names.plain(c).tobytes() for c in closed.consts)), used
 
 
 class Outlook(NamedTuple):
@@ -98,15 +112,16 @@ def look_ahead(foresights: Foresights, grid: Grid) -> Outlook:
     idle = []
     for axis, name in enumerate(grid.labels):
         cells = _along(grid, axis, (0,) * len(grid.shape))
+        others = (cell for cell in grid.cells if cell[axis] == 0)
+        lines = ([grid.cells[each] for each in _along(grid, axis, cell)] for cell in others)
         distinct = len(set(_classes([foresee(cell) for cell in cells[:2]]))) == 2
-        if distinct and grid.is_field(name):  # two values of one field are two trainings, and so are all
+        if len(cells) > 1 and all(_all_alike(foresights, line) for line in lines):
+            idle.append(name)
+            classes.append(_classes([foresee(cells[0])] * len(cells)))
+        elif distinct and grid.is_field(name):  # two values of one field are two trainings, and so are all
             classes.append(list(range(len(cells))))
         else:
             classes.append(_classes([foresee(cell) for cell in cells]))
-        others = (cell for cell in grid.cells if cell[axis] == 0)
-        lines = (((grid.cells[each], foresee(each)) for each in _along(grid, axis, cell)) for cell in others)
-        if len(cells) > 1 and all(_all_alike(foresights, line) for line in lines):
-            idle.append(name)
     family = {cell: tuple(classes[axis][label] for axis, label in enumerate(cell)) for cell in grid.cells}
     return Outlook(family, idle)
 
@@ -194,18 +209,24 @@ def idle_fields(foresights: Foresights, setting: Setting, usual: Setting, given:
     found = []
     for name in given:
         other = setting.replace(**{name: getattr(usual, name)})
-        pair = [(each, foresights.unless_broken(each)) for each in (setting, other)]
-        if other != setting and _all_alike(foresights, pair):
+        if other != setting and _all_alike(foresights, (setting, other)):
             found.append(name)
     return found
 
 
-def _all_alike(foresights: Foresights, runs: Iterable[tuple[Setting, Foresight | None]]) -> bool:
-    """Whether these settings give the same runs: the same pieces, and nothing else that reads what differs."""
-    settings, first = [], None
-    for setting, seen in runs:
-        first = first or seen
-        if seen is None or first is None or seen.pieces != first.pieces or None in [each.name for each in seen.pieces]:
-            return False
-        settings.append(setting)
-    return len({foresights.whole_run(setting) for setting in settings}) == 1
+def _all_alike(foresights: Foresights, settings: Sequence[Setting]) -> bool:
+    """Whether these settings give the same runs: the same pieces, and nothing else that reads what differs.
+
+    The first two are foreseen, and of further ones one of a kind: these can differ only by the numbers that are used.
+    """
+    kinds, first = set[Hashable](), None
+    for place, setting in enumerate(settings):
+        kind = foresights.kind(setting)
+        if place < 2 or kind is None or kind not in kinds:
+            kinds.add(kind)
+            seen = foresights.unless_broken(setting)
+            first = first or seen
+            if seen is None or first is None or seen.pieces != first.pieces or None in [p.name for p in seen.pieces]:
+                return False
+    whole = foresights.whole_run(settings[0])
+    return all(foresights.whole_run(setting) == whole for setting in settings)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import shlex
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -145,7 +145,7 @@ def in_python(given: Sequence[str], options: Options) -> str:
     return f"lm.verify({', '.join([*given, *changed])})"
 
 
-def plan(theory: Theory, name: str, options: Options) -> Plan:
+def plan(theory: Theory, name: str, options: Options, say: Callable[[str], None] = lambda sentence: None) -> Plan:
     """The experiment of this name with the user's changes; every cell of its grid is validated."""
     experiment = theory.experiment(name)
     preset = experiment.preset(options.preset)
@@ -157,7 +157,7 @@ def plan(theory: Theory, name: str, options: Options) -> Plan:
     axes = change_axes(kind, set_axes(preset.axes, changes, where), options.axes, where)
     axes = select_labels(axes, options.select, where)
     setting = preset.setting.replace(**{field: value for field, value in changes.items() if field not in axes})
-    grid = make_grid(setting, axes)
+    grid = make_grid(setting, axes, lambda sentence: say(f"{name}: {sentence}"))
     experiment.simulation.check_axes(grid.labels)
     own = setting == preset.setting and axes == dict(preset.axes)
     changed = tuple(field for field in changes if field not in axes)

@@ -25,6 +25,8 @@ from lemmata.lab.terminal import BAD, GOOD, NAME, indent, line
 from lemmata.lab.verify import Selection, verify
 
 FOLDER = "replicate"
+MOST_BLOCKS = 400_000
+"""Beyond them there are no fresh seeds."""
 
 
 def first_seed(block: int) -> int:

@@ -72,7 +72,7 @@ def run(
     engine: Engine | None = None,
 ) -> Outcome:
     """Run one experiment, or what is left of it, and write its folder."""
-    return carry_out(plan(theory, name, options), engine or Local(), progress, say)
+    return carry_out(plan(theory, name, options, say), engine or Local(), progress, say)
 
 
 def carry_out(plan: Plan, engine: Engine, progress: OnProgress | None, say: Callable[[str], None]) -> Outcome:

@@ -25,6 +25,7 @@ import xarray as xr
 from lemmata.lab.engines import Engine, open_engine
 from lemmata.lab.ensemble import Layout, default_layout
 from lemmata.lab.errors import AssumptionWarning, FailedCells, UserError, unknown
+from lemmata.lab.files import folder_given
 from lemmata.lab.grid import Axes, Grid, make_grid
 from lemmata.lab.outlook import Foresights, check_results, check_runs, find_shapes, look_ahead
 from lemmata.lab.precision import PRECISIONS, Precision
@@ -189,19 +190,22 @@ def sweep(
     check_seeds(seed, seeds)
     if progress is not None and not isinstance(progress, bool) and not callable(progress):
         raise UserError(f"progress = {progress!r} is not allowed: give True, False or a function.")
-    chosen_precision = precision or simulation.precision
-    if chosen_precision not in PRECISIONS:
+    kept, folder = folder_given("out", out), folder_given("folder", folder)
+    chosen_precision = simulation.precision if precision is None else precision
+    if not isinstance(chosen_precision, str) or chosen_precision not in PRECISIONS:
         raise unknown("precision", chosen_precision, PRECISIONS)
-    grid = make_grid(setting, axes or {})
+    grid = make_grid(setting, {} if axes is None else axes, lambda sentence: warnings.warn(sentence, stacklevel=3))
     simulation.check_axes(grid.labels)
     with contextlib.ExitStack() as stack:
         if isinstance(progress, bool):
             progress = stack.enter_context(reporting("bar" if progress else "quiet", sys.stderr))(simulation.name)
-        if out is not None:
+        if kept is not None:
             from lemmata.lab.doors import sweep_into
 
             chosen = range(seed, seed + seeds)
-            return sweep_into(Path(out), simulation, setting, axes or {}, chosen, chosen_precision, engine, progress)
+            return sweep_into(
+                kept, simulation, setting, {} if axes is None else axes, chosen, chosen_precision, engine, progress
+            )
         for sentence in dict.fromkeys(each for cell in grid.cells.values() for each in cell.warnings()):
             warnings.warn(sentence, AssumptionWarning, stacklevel=2)
         opened = stack.enter_context(open_engine(engine))
@@ -213,7 +217,12 @@ def sweep(
         check_results(shapes, grid, seeds, chosen_precision)
         path = None
         if opened.remote:
-            path = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="lemmata-", dir=folder))) / "data.zarr"
+            try:
+                path = (
+                    Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="lemmata-", dir=folder))) / "data.zarr"
+                )
+            except OSError as error:
+                raise UserError(f"{folder or tempfile.gettempdir()} cannot be written: {error.strerror}.") from error
         chosen = range(seed, seed + seeds)
         store = Store.create(path, simulation, grid, chosen, layout.block, shapes, chosen_precision, {})
         work = Work(simulation, store, layout, chosen_precision)

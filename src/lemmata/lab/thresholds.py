@@ -23,7 +23,7 @@ from lemmata.lab.intervals import Array
 from lemmata.lab.precision import Precision
 from lemmata.lab.setting import Setting
 from lemmata.lab.simulation import Simulation
-from lemmata.lab.sweep import OnProgress, Progress, sweep
+from lemmata.lab.sweep import OnProgress, Progress, check_seeds, sweep
 
 STEPS = 12
 """The range is searched at its ends and so many steps of equal ratio."""
@@ -69,13 +69,22 @@ def find_threshold(
     the median is beyond the range; the threshold is then 0 or inf), `rise` (octaves from 10 % to 90 %), `runs`; and
     over the axes and `trial`: `tried` and `outcome`, NaN where there was no run.
     """
-    _check(target, level, runs, width, axes or {}, along)
+    axes = {} if axes is None else axes
+    if not isinstance(simulation, Simulation) or not isinstance(setting, Setting):
+        raise UserError(
+            "A search needs a simulation and a setting: lm.find_threshold(vit.simulate, vit.Setting(), ...)."
+        )
+    for name, function in (("success", success), ("until", until), ("progress", progress)):
+        if not callable(function) and (function is not None or name == "success"):
+            raise UserError(f"{name} = {function!r} is not allowed: give a function.")
+    _check(target, level, runs, width, axes, along)
+    check_seeds(seed, runs)
     candidates = _candidates(setting, along, between, values)
-    grid = make_grid(setting, axes or {})
+    grid = make_grid(setting, axes)
     for name, labels in grid.labels.items():
         if len({spell(label) for label in labels}) < len(labels):
             raise UserError(f"The axis {name} has a value twice.")
-    problems = make_grid(setting, {**(axes or {}), along: candidates}).cells
+    problems = make_grid(setting, {**axes, along: candidates}).cells
     x = np.array([float(value) for value in candidates])
     model = psi.make_model(x[0], x[-1], x, target)
     belief = psi.prior(model, len(grid.cells))
@@ -124,18 +133,23 @@ def _candidates(setting: Setting, along: str, between: Any, values: Any) -> dict
     if (between is None) == (values is None):
         raise UserError("Give either between, the range searched, or values, the values that may be tried.")
     if isinstance(values, Mapping):
+        for label, changes in values.items():
+            if not isinstance(changes, Mapping):
+                raise UserError(f"values[{label}] = {changes!r} is not allowed: give it fields to set.")
         fields = {label: dict(changes) for label, changes in values.items()}
     else:
         declaration = setting.declaration(along)
         if declaration.kind not in ("number", "size"):
             raise UserError(f"along = {along} is not allowed: {along} ({declaration.meaning}) is not a number.")
+        if between is None and (isinstance(values, (str, bytes)) or not isinstance(values, (Sequence, np.ndarray))):
+            raise UserError(f"values = {values!r} is not allowed: give a list of numbers, or numbers with fields.")
         chosen = values if between is None else _ladder(between, declaration.integer)
-        for end in between or ():
+        for end in () if between is None else between:
             declaration.accept(along, end)
-        fields = {each: {along: each} for each in chosen}
+        fields = {declaration.accept(along, each): {along: each} for each in chosen}
     try:
         x = np.array([float(label) for label in fields])
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         x = np.array([np.nan])
     if len(x) < 2 or not np.isfinite(x).all() or x.min() <= 0 or len(np.unique(x)) < len(x):
         given = f"between = {between}" if values is None else f"values = {list(fields)}"
@@ -146,7 +160,7 @@ def _candidates(setting: Setting, along: str, between: Any, values: Any) -> dict
 def _ladder(between: Any, integer: bool) -> list[float]:
     try:
         low, high = (float(end) for end in between)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         low = high = np.nan
     if not 0 < low < high < np.inf:
         raise UserError(f"between = {between} is not allowed: between is a pair of positive numbers, the lower first.")
@@ -161,8 +175,12 @@ def _check(target: Any, level: Any, runs: Any, width: Any, axes: Axes, along: st
             raise UserError(f"{name} = {value} is not allowed: {name} is a number greater than 0 and less than 1.")
     if not isinstance(runs, (int, np.integer)) or isinstance(runs, bool) or runs < 1:
         raise UserError(f"runs = {runs} is not allowed: runs is an integer at least 1.")
-    if width is not None and (not isinstance(width, (int, float, np.number)) or not width > 0):
+    if width is not None and (not isinstance(width, (int, float, np.number)) or not 0 < width < 1e300):
         raise UserError(f"width = {width} is not allowed: width is a positive number of octaves.")
+    if not isinstance(axes, Mapping):
+        raise UserError(f"The axes {axes} are not allowed: give a mapping from fields to lists of values.")
+    if not isinstance(along, str):
+        raise UserError(f"along = {along!r} is not allowed: it is the name of a field.")
     if along in axes:
         raise UserError(f"along = {along} is not allowed: {along} is one of the axes too.")
     for name in {along, *axes} & {"run", "trial"}:
