@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import jax
 import numpy as np
 import pytest
 import xarray as xr
@@ -311,9 +312,13 @@ def test_who_says_so_is_told():
 def test_a_theory_refuses_a_claim_that_says_nothing_or_is_not_judged():
     from lemmata.lab.theory import Theory
 
+    @lm.simulation(lm.Variable("height", (), "h", "height"))
+    def nothing(problem: lm.Setting, key: jax.Array) -> dict[str, float]:
+        return {"height": 0.0}
+
     card = dict.fromkeys(("name", "title", "authors", "question", "answer"), "x") | {"headlines": []}
     silent = Claim("t2", "Theorem 2", "bound")
     unjudged = Claim("t3", "Theorem 3", "bound").states("It is so.")
     for incomplete in (silent, unjudged):
         with pytest.raises(UserError, match=f"{incomplete.name} is not complete"):
-            Theory(card, lm.Setting, None, [], [incomplete])  # pyright: ignore[reportArgumentType]
+            Theory(card, lm.Setting, nothing, [], [incomplete])

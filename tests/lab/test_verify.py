@@ -208,7 +208,7 @@ def test_a_page_says_what_the_theory_and_the_occasion_were() -> None:
     cards, wrong = read_cards(Path("out"))
     assert not wrong
     assert cards["toy"].claims == 1
-    assert cards["toy"].symbols == {"a": "slope"}
+    assert cards["toy"].symbols == {"a": "slope", "h": "height"}
 
 
 def test_the_command_says_what_was_selected_as_shortly_as_possible(monkeypatch: pytest.MonkeyPatch) -> None:

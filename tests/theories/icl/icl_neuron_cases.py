@@ -132,8 +132,10 @@ def coefficient(record: Any, sign: str = "plus") -> Callable[[Any], Change]:
 
 
 for _record in GROWING:
-    row("p14-sign", FAILS, coefficient(_record)(one_seed(0.01, -1e-6)))
     row("p14-sign", FAILS, coefficient(_record)(0.0))
+    row("p14-sign", FAILS, coefficient(_record)(seeds(-0.01, 0.009)))
+    row("p14-sign", INCONCLUSIVE, coefficient(_record)(seeds(0.01, 0.02)))
+    row("p14-sign", HOLDS, coefficient(_record)(one_seed(0.01, -1e-3)))
     row("p14-sign", HOLDS, coefficient(_record)(1e-6))
 for _record in (BEFORE, AFTER):
     row("p14-sign", HOLDS, coefficient(_record)(-0.1))

@@ -236,7 +236,9 @@ CLAIMS = (
     .states("""While attention grows, W_V moves towards the neurons of the label's sign: the mean coefficient of its
         update on a_i > 0 is positive.""")
     .in_symbols(r"\mathrm{mean}_{a_i>0}V_i > 0, \quad -\nabla_{W_V}p_j = \sum_iV_iW_{O(i,\cdot)}^\top")
-    .judged(least_coefficient(), lm.at_least(0.0), lm.Control("z negated in the formula", labels="negated")),
+    .judged(
+        least_coefficient(), lm.at_least(0.0, strict=True), lm.Control("z negated in the formula", labels="negated")
+    ),
     learnt("p14-coefficient", "Lemma E.4.6", "bound")
     .states("""As stated: the mean coefficient of W_V's update on a_i > 0 is of the order β²(1-γ)/m as long as half of
         the prompts have loss (within a factor 3), and the one on a_i < 0 at most 1/(β²+1) of it.""")
