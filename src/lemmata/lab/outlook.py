@@ -107,7 +107,10 @@ def look_ahead(foresights: Foresights, grid: Grid) -> Outlook:
     """The outlook of this grid; of a host simulation nothing is known."""
     if foresights.simulation.host or len(grid.cells) == 1:
         return Outlook({cell: cell for cell in grid.cells}, [])
-    foresee = lambda cell: foresights.unless_broken(grid.cells[cell])  # noqa: E731
+
+    def foresee(cell: tuple[int, ...]) -> Foresight | None:
+        return foresights.unless_broken(grid.cells[cell])
+
     classes: list[list[Hashable]] = []
     idle = []
     for axis, name in enumerate(grid.labels):
